@@ -1,0 +1,41 @@
+"""Slices: exactly what one batch reads, written to the journal so that a retry reads the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file's identity: the same path with another size or time is another file."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileSlice:
+    """These files, whole."""
+
+    files: tuple[SourceFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableSlice:
+    """A Delta table at `version`; with `after_version`, only rows of files added since then."""
+
+    path: str
+    version: int
+    after_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FrameSlice:
+    """A frame that the caller already holds (run_dataframe)."""
+
+    frame: Any
+
+
+Slice = FileSlice | TableSlice | FrameSlice

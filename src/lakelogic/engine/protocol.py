@@ -1,0 +1,71 @@
+"""The laws of an engine.
+
+An engine reads a slice, runs the segments of a stage over named relations, and writes files split by verdict.
+It never commits to a table, never decides what a bad row is, and never brings data rows to the driver.
+
+* ``inspect`` looks at names and types only. It may be called at any time and moves no rows.
+* ``stage`` runs once per attempt and writes only below the folder it is given; a second attempt gets another folder.
+* ``stage`` reads each source once, however many checks there are.
+* All relations, settings and caches that a call makes are gone when it returns.
+* Queries arrive as sqlglot trees with Spark semantics and with placeholders already bound; the engine renders them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from sqlglot import exp
+
+from lakelogic.core.slices import Slice
+from lakelogic.plan.files import Staged, StagedFile
+from lakelogic.plan.model import Column, LinkRead, Plan, SourceFacts, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSpec:
+    """How to read a slice: what the contract's `source` says, resolved."""
+
+    format: str  # csv | json | jsonl | parquet | delta | avro | orc | xml | text | frame
+    options: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[str, ...] | None = None  # only these leave the source; None: all
+    declared: tuple[str, ...] = ()  # model order, for headerless text
+
+
+@dataclass(frozen=True, slots=True)
+class StageInput:
+    """What the first relation of a stage is read from: a slice of the source, or staged files."""
+
+    spec: ReadSpec | None = None
+    slice: Slice | None = None
+    staged_root: str | None = None  # folder that `staged` paths are relative to
+    staged: tuple[StagedFile, ...] = ()
+    columns: tuple[Column, ...] = ()  # schema of the staged files
+
+
+class Engine(Protocol):
+    name: str
+
+    def inspect(self, spec: ReadSpec, slice: Slice) -> SourceFacts: ...
+
+    def inspect_link(self, link: LinkRead) -> tuple[Column, ...]: ...
+
+    def refuse(self, plan: Plan) -> Sequence[str]:
+        """What of this plan the engine cannot do; empty when it can do all."""
+
+    def stage(self, stage: Stage, source: StageInput, links: Sequence[LinkRead], *, root: str, folder: str) -> Staged:
+        """Run one stage; write accepted and rejected files under root/folder."""
+
+    def write_quarantine(
+        self, query: exp.Query, columns: tuple[Column, ...], rejected: StageInput, *, root: str, folder: str
+    ) -> tuple[tuple[StagedFile, ...], Mapping[str, int]]:
+        """Turn rejected files into files of the quarantine table; also how often each check failed."""
+
+    def evaluate(self, values: Mapping[str, exp.Expression], accepted: StageInput) -> Mapping[str, float | None]:
+        """Dataset checks: one row of numbers over relation `accepted`, in one query."""
+
+    def frame(self, files: StageInput) -> Any:
+        """The staged rows as the engine's own frame, for RunResult.good and .bad."""
+
+    def close(self) -> None: ...

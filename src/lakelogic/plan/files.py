@@ -1,0 +1,34 @@
+"""Data files that exist but that no table shows yet: what a stage leaves, and what a commit adopts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """A data file that no table shows yet; `path` is relative to the folder of its table."""
+
+    path: str
+    size: int
+    rows: int
+    partition: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What a stage left behind: files, and numbers taken from the same pass."""
+
+    accepted: tuple[StagedFile, ...]
+    rejected: tuple[StagedFile, ...]
+    counts: Mapping[str, int]  # rows of each counted relation: "source" and counted segment names
+    observations: Mapping[str, int]
+
+    @property
+    def accepted_rows(self) -> int:
+        return sum(file.rows for file in self.accepted)
+
+    @property
+    def rejected_rows(self) -> int:
+        return sum(file.rows for file in self.rejected)

@@ -1,0 +1,169 @@
+"""What will happen: the frozen plan that the executor carries out and the explainer prints.
+
+A plan knows no run id, no clock and no secret. Where a query needs one it holds a named placeholder
+(``BINDINGS``) that the executor replaces when the run starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sqlglot import exp
+
+Severity = Literal["error", "warning", "info"]
+CheckKind = Literal["malformed", "cast", "required", "rule", "rule_error", "step_error", "schema", "key"]
+Effect = Literal["same", "removes", "adds", "changes"]
+
+# Columns that the engine adds to every relation it reads; authors never see them.
+HIDDEN_PREFIX = "_lakelogic_"
+SOURCE_COLUMN = "_lakelogic_source"  # path or table the row came from (STRING)
+RECORD_COLUMN = "_lakelogic_record"  # text sources: the line as read, only where it is malformed (STRING)
+MALFORMED_COLUMN = "_lakelogic_malformed"  # text sources: why the line could not be split, else NULL (STRING)
+RAW_COLUMN = "_lakelogic_raw"  # the source columns as read, packed in a struct, carried through pre steps
+FAILED_COLUMN = "_lakelogic_failed_"  # + number: bit masks of failed checks, 62 checks each (BIGINT)
+
+# Columns of the last relation of a stage, beside the output columns.
+VERDICT_COLUMN = "lakelogic_verdict"  # STRING, 'accepted' | 'rejected'; the engine splits the files by it
+REJECTED_COLUMN = "_lakelogic_rejected"  # STRUCT, NULL for accepted rows; see plan/quarantine.py
+ACCEPTED, REJECTED = "accepted", "rejected"
+CHECKS_PER_MASK = 62
+
+# Placeholders that stand in queries until the run starts: exp.Placeholder(this=name).
+BINDINGS = ("run_id", "processed_at", "now", "today")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a relation or table, with its type in sqlglot's terms."""
+
+    name: str
+    type: exp.DataType
+    nullable: bool = True
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFacts:
+    """What a source looks like before it is read."""
+
+    columns: tuple[Column, ...]  # text formats: every column STRING
+    text: bool  # rows come from text: RECORD_COLUMN and MALFORMED_COLUMN are there
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One way in which a row can fail; owns one bit of the failure masks."""
+
+    bit: int
+    name: str
+    message: str
+    category: str
+    kind: CheckKind
+    severity: Severity = "error"
+    column: str | None = None  # the column it speaks of, where there is one
+    wanted_type: str | None = None  # for casts
+    shows_value: bool = False  # append the value as read to the message (never for personal data)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A query over the relations named before it; `counted` ones are points of the ledger."""
+
+    name: str  # the relation name that later segments select from
+    query: exp.Query
+    columns: tuple[Column, ...]
+    label: str  # for explain and the ledger: "filter status <> 'test'"
+    effect: Effect = "same"
+    counted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A number taken from the rows of a stage's last segment while they are written."""
+
+    name: str  # "failed:<check name>"
+    aggregate: exp.Expression  # e.g. SUM(CASE WHEN ... THEN 1 ELSE 0 END)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One distributed job: its input relation, the segments over it, and files split by verdict.
+
+    The last segment yields: output columns, VERDICT_COLUMN, REJECTED_COLUMN.
+    """
+
+    input: str  # "source" for the first stage, "accepted" for the second
+    segments: tuple[Segment, ...]
+    output: tuple[Column, ...]  # columns of the accepted files, without verdict and rejected
+    partition_by: tuple[str, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    quarantine: exp.Query | None = None  # over relation "rejected" (the rejected files): the quarantine's rows
+    quarantine_columns: tuple[Column, ...] = ()
+    checks: tuple[Check, ...] = ()
+    mask_count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRead:
+    """A further relation, registered under its name before the first segment runs."""
+
+    name: str
+    path: str
+    format: str | None
+    columns: tuple[str, ...] = ()  # empty: all
+    filter: exp.Expression | None = None
+    broadcast: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetCheck:
+    """A number over the accepted rows, and the bounds (inclusive) it must keep."""
+
+    name: str
+    value: exp.Expression  # scalar expression or scalar subquery over relation "accepted"
+    message: str
+    severity: Severity = "error"
+    minimum: float | None = None
+    maximum: float | None = None
+    exclusive_minimum: bool = False
+    exclusive_maximum: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WriteAppend:
+    """Add the accepted rows to the target."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOverwrite:
+    """Replace the whole target by the accepted rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteMerge:
+    """Upsert the accepted rows by key."""
+
+    keys: tuple[str, ...]
+    order_by: tuple[str, ...] = ()  # "updated_at desc"-style terms over output columns; latest wins
+    on_duplicate_key: Literal["latest", "fail"] = "fail"
+
+
+Write = WriteAppend | WriteOverwrite | WriteMerge
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that a run of one contract will do, before any row moves."""
+
+    dataset: str
+    fingerprint: str
+    links: tuple[LinkRead, ...]
+    stages: tuple[Stage, ...]  # one, or two where a post step needs all accepted rows first
+    dataset_checks: tuple[DatasetCheck, ...]
+    write: Write | None  # None: check only
+    output: tuple[Column, ...]  # the target's columns
+    needs_key: bool = False  # masking that cannot work without LAKELOGIC_PII_KEY
+    notes: tuple[str, ...] = ()  # what explain should say: where casts stand, fallbacks chosen
