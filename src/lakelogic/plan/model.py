@@ -30,6 +30,12 @@ REJECTED_COLUMN = "_lakelogic_rejected"  # STRUCT, NULL for accepted rows; see p
 ACCEPTED, REJECTED = "accepted", "rejected"
 CHECKS_PER_MASK = 62
 
+# Functions that an engine supplies, because only it may hold the key. All take and give STRING; NULL stays NULL.
+HMAC_FUNCTION = "LAKELOGIC_HMAC"  # 64 hex digits: HMAC-SHA-256 of the UTF-8 text under the hash key
+ENCRYPT_FUNCTION = "LAKELOGIC_ENCRYPT"  # 'enc:' + base64(iv 12 bytes, ciphertext, tag 16 bytes), AES-256-GCM, random iv
+ENCRYPT_SAME_FUNCTION = "LAKELOGIC_ENCRYPT_SAME"  # the same form; iv = first 12 bytes of the HMAC under the iv key
+DECRYPT_FUNCTION = "LAKELOGIC_DECRYPT"  # the inverse of both; NULL where the text is not ours
+
 # Placeholders that stand in queries until the run starts: exp.Placeholder(this=name).
 BINDINGS = ("run_id", "processed_at", "now", "today")
 
@@ -42,6 +48,7 @@ class Column:
     type: exp.DataType
     nullable: bool = True
     comment: str | None = None
+    masking: str | None = None  # strategy its values went through already; kept as metadata of table columns
 
 
 @dataclass(frozen=True, slots=True)
