@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from lakelogic.core.slices import Slice
 from lakelogic.plan.files import Staged, StagedFile
-from lakelogic.plan.model import Column, LinkRead, Plan, SourceFacts, Stage
+from lakelogic.plan.model import Column, LinkRead, Observation, Plan, SourceFacts, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,19 @@ class Engine(Protocol):
         """Run one stage; write accepted and rejected files under root/folder."""
 
     def write_quarantine(
-        self, query: exp.Query, columns: tuple[Column, ...], rejected: StageInput, *, root: str, folder: str
+        self,
+        query: exp.Query,
+        columns: tuple[Column, ...],
+        rejected: StageInput,
+        observations: Sequence[Observation],
+        *,
+        root: str,
+        folder: str,
     ) -> tuple[tuple[StagedFile, ...], Mapping[str, int]]:
-        """Turn rejected files into files of the quarantine table; also how often each check failed."""
+        """Turn rejected files (relation `rejected`) into files of the quarantine table.
+
+        `observations` are aggregates over relation `rejected`, taken in the same pass: how often each check failed.
+        """
 
     def evaluate(self, values: Mapping[str, exp.Expression], accepted: StageInput) -> Mapping[str, float | None]:
         """Dataset checks: one row of numbers over relation `accepted`, in one query."""
