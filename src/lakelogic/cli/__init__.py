@@ -1,1 +1,1 @@
-
+"""Arguments in, text or JSON out."""

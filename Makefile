@@ -1,0 +1,57 @@
+# Every target does the set-up it needs. Only python3, java and make must be there before.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help setup jars demo test check lint bench docs laws clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+
+setup: $(VENV)/.installed jars  ## Make .venv, install packages, fetch Spark's Delta jars (quick when all is there)
+	@$(BIN)/lakelogic doctor --quiet || true
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed; name it with: make setup PYTHON=python3.12" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \
+	  || { echo "python3 cannot make virtual environments here; install its venv package" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev]'
+	@touch $@
+
+# The jars live in the user's cache or where LAKELOGIC_JARS says; this is quick when they are there.
+# Where they cannot be fetched it says how to get them and goes on: only Spark needs them.
+jars: $(VENV)/.installed
+	@$(BIN)/python -m lakelogic.onboard.fetch_jars || true
+
+demo: setup  ## Run the quickstart on local Spark and show what came of it
+	@rm -rf examples/quickstart/lakehouse
+	@$(BIN)/lakelogic run examples/quickstart/contract.yaml --show
+
+test: setup  ## Run all tests
+	@$(PYTEST)
+
+check: setup lint test  ## Everything that must pass before a commit: style, types, layers, tests
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+laws: setup  ## Only the laws: ledger, rules and commit protocol under random input and kills
+	@$(PYTEST) tests/unit tests/faults -k "law or kill"
+
+bench: setup  ## Measure a checked load against a typed copy and against hand-written PySpark
+	@$(BIN)/python benchmarks/checked_load.py
+
+docs: $(VENV)/.installed  ## Write the generated parts of docs/reference and check that every command shown runs
+	@$(BIN)/python docs/generate.py
+	@$(PYTEST) tests/e2e/test_documents.py
+
+clean:  ## Remove caches and outputs; .venv and the jars stay
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf spark-warehouse metastore_db derby.log examples/*/lakehouse
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,59 @@
+"""Log lines: to stderr, in one form, without secrets."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+from loguru import logger
+
+from lakelogic.core.secrets import redact
+from lakelogic.core.settings import LogLevel
+
+if TYPE_CHECKING:
+    from loguru import Record
+
+LogFormat = Literal["text", "json"]
+
+_LINE = "[{time:YYYY-MM-DD HH:mm:ss}] <level>{level: <5}</level> | {message}\n"
+
+
+def configure_log(
+    *,
+    level: LogLevel = "INFO",
+    form: LogFormat = "text",
+    stream: TextIO | None = None,
+    colour: bool | None = None,
+    traceback: bool = False,
+) -> None:
+    """Send the log lines of this process to a stream; `colour` None: only where the stream is a terminal."""
+    target = stream if stream is not None else sys.stderr
+    text = _LINE + "{exception}" if traceback else _LINE
+
+    def write(line: str) -> None:
+        # The whole line, not only the message: an exception's text may quote a secret too.
+        target.write(redact(line))
+        target.flush()
+
+    logger.remove()
+    logger.add(
+        write,
+        level=level,
+        format=_json_line if form == "json" else lambda _: text,
+        colorize=form == "text" and (target.isatty() if colour is None else colour),
+        diagnose=False,  # it would print the values of local variables, and those may be rows or keys
+        backtrace=False,
+    )
+
+
+def _json_line(record: Record) -> str:
+    entry: dict[str, Any] = {
+        "time": record["time"].isoformat(timespec="milliseconds"),
+        "level": record["level"].name,
+        "message": record["message"],
+        **record["extra"],
+    }
+    # loguru formats what this returns once more, so braces of the JSON must not look like fields.
+    record["extra"]["_json"] = json.dumps(entry, default=str)
+    return "{extra[_json]}\n"

@@ -1,0 +1,95 @@
+"""What the environment says: read once, as data, so that nothing below asks for it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, cast, get_args
+
+from lakelogic.core.errors import RunError
+from lakelogic.core.secrets import Secret
+
+LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
+
+PREFIX: Final = "LAKELOGIC_"
+ENGINES: Final = ("spark", "duckdb", "polars")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The operator's choices. A field is None where the contract or a default decides."""
+
+    engine: str | None = None
+    env: str | None = None  # which entry of `environments` a contract takes
+    root: Path | None = None  # what relative paths of a contract are relative to; else its folder
+    warehouse: Path | None = (
+        None  # where catalog names without a catalog live; else `lakehouse` beside the contract
+    )
+    state: Path | None = None  # parent of the control tables; else beside the target
+    master: str | None = None  # Spark master
+    remote: str | None = None  # Spark Connect address
+    jars: Path = Path("jars")  # folder of Spark jars
+    jars_given: bool = False  # the operator named the folder: never fetch into it
+    pii_key: Secret | None = None
+    log_level: LogLevel = "INFO"
+
+
+# Every variable that is read, with what it does: `lakelogic doctor` and the docs print this.
+VARIABLES: Final[Mapping[str, str]] = {
+    "LAKELOGIC_ENGINE": "engine that runs contracts: spark, duckdb",
+    "LAKELOGIC_ENV": "entry of `environments` that contracts take",
+    "LAKELOGIC_ROOT": "folder that relative paths of a contract start from (default: the contract's folder)",
+    "LAKELOGIC_WAREHOUSE": "folder for catalog names that no catalog knows (default: `lakehouse` beside the contract)",
+    "LAKELOGIC_STATE": "folder of journals and run logs (default: beside each target)",
+    "LAKELOGIC_MASTER": "Spark master (default: local[*])",
+    "LAKELOGIC_REMOTE": "Spark Connect address, sc://host:port",
+    "LAKELOGIC_JARS": "folder with the Delta jars for Spark (default: the user's cache)",
+    "LAKELOGIC_PII_KEY": "secret that personal data is masked with; never printed",
+    "LAKELOGIC_LOG_LEVEL": "DEBUG, INFO, WARNING or ERROR",
+}
+
+
+def read_settings(environ: Mapping[str, str]) -> Settings:
+    """Read the settings from an environment; an empty variable counts as absent."""
+    given = {name: value for name, value in environ.items() if name.startswith(PREFIX) and value}
+    key = given.get("LAKELOGIC_PII_KEY")
+    jars = _path(given, "LAKELOGIC_JARS")
+    return Settings(
+        engine=_choice(given, "LAKELOGIC_ENGINE", ENGINES),
+        env=given.get("LAKELOGIC_ENV"),
+        root=_path(given, "LAKELOGIC_ROOT"),
+        warehouse=_path(given, "LAKELOGIC_WAREHOUSE"),
+        state=_path(given, "LAKELOGIC_STATE"),
+        master=given.get("LAKELOGIC_MASTER"),
+        remote=given.get("LAKELOGIC_REMOTE"),
+        jars=jars or user_cache(environ) / "jars",
+        jars_given=jars is not None,
+        pii_key=Secret(key) if key else None,
+        log_level=_log_level(given),
+    )
+
+
+def user_cache(environ: Mapping[str, str]) -> Path:
+    """The folder where this user's caches of LakeLogic live."""
+    base = environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path(environ.get("HOME") or "~").expanduser() / ".cache") / "lakelogic"
+
+
+def _path(given: Mapping[str, str], name: str) -> Path | None:
+    return Path(given[name]).expanduser() if name in given else None
+
+
+def _choice(given: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str | None:
+    value = given.get(name)
+    if value is None:
+        return None
+    for choice in choices:
+        if choice.lower() == value.lower():
+            return choice
+    raise RunError(f"{name} is `{value}`", hint=f"one of: {', '.join(choices)}", code="LL401")
+
+
+def _log_level(given: Mapping[str, str]) -> LogLevel:
+    level = _choice(given, "LAKELOGIC_LOG_LEVEL", get_args(LogLevel))
+    return cast(LogLevel, level) if level else "INFO"

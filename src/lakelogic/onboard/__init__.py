@@ -1,0 +1,1 @@
+"""How contracts start: scaffolds and set-up."""
