@@ -1,52 +1,117 @@
-"""Values that must never show: wrapped so that they do not print, and known so that text can be cleaned of them."""
+"""Secrets: text that never shows itself, and the stores it is read from."""
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
 
-HIDDEN = "***"
+from pydantic_core import core_schema
 
-# Shorter values stand in ordinary words; replacing them would garble text without protecting anything.
-_SHORTEST = 4
-# Process-wide on purpose: whoever formats a log line or an error cannot know which contract named the secret.
-_known: set[str] = set()
+SHOWN = "***"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+class Secret:
+    """Text that prints as `***`; only `reveal()` gives it away."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return SHOWN
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return SHOWN
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash((Secret, self._text))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> core_schema.CoreSchema:
+        shown = core_schema.plain_serializer_function_ser_schema(lambda secret: SHOWN)
+        return core_schema.is_instance_schema(cls, serialization=shown)
+
+
+class SecretStore(Protocol):
+    """A place that keeps secrets by scope and name."""
+
+    def find_secret(self, scope: str, name: str) -> str | None:
+        """Return the secret, or None where this store does not have it."""
+        ...
+
+    def describe(self, scope: str, name: str) -> str:
+        """Say where this store would have looked, for a hint; never the secret itself."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class Secret:
-    """A value that only `reveal` gives out; printing, formatting and repr show stars."""
+class EnvironmentSecretStore:
+    """Secrets in variables LAKELOGIC_SECRET_<SCOPE>_<NAME>."""
 
-    _value: str = field(repr=False)
+    environ: Mapping[str, str] = field(repr=False)
 
-    def __post_init__(self) -> None:
-        remember_secret(self._value)
+    def find_secret(self, scope: str, name: str) -> str | None:
+        return self.environ.get(self._variable(scope, name))
 
-    def reveal(self) -> str:
-        return self._value
+    def describe(self, scope: str, name: str) -> str:
+        return f"the variable {self._variable(scope, name)}"
 
-    def __str__(self) -> str:
-        return HIDDEN
-
-    def __repr__(self) -> str:
-        return f"Secret({HIDDEN})"
-
-    def __format__(self, spec: str) -> str:
-        return format(HIDDEN, spec)
-
-    def __reduce__(self) -> str:
-        raise TypeError("a Secret is not pickled: it would leave the process in clear")
+    @staticmethod
+    def _variable(scope: str, name: str) -> str:
+        return "LAKELOGIC_SECRET_" + re.sub(r"[^A-Z0-9]", "_", f"{scope}_{name}".upper())
 
 
-def remember_secret(value: str) -> None:
-    """Have every later log line and error text cleaned of this value."""
-    if len(value) >= _SHORTEST:
-        _known.add(value)
+@dataclass(frozen=True, slots=True)
+class FileSecretStore:
+    """Secrets in files <folder>/<scope>/<name>, as Kubernetes and Docker mount them."""
+
+    folder: Path
+
+    def find_secret(self, scope: str, name: str) -> str | None:
+        # A name such as `..` would leave the folder.
+        if not (_NAME.fullmatch(scope) and _NAME.fullmatch(name)):
+            return None
+        try:
+            return (self.folder / scope / name).read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError):
+            return None
+
+    def describe(self, scope: str, name: str) -> str:
+        return f"the file {scope}/{name} in the folder of LAKELOGIC_SECRETS_DIR"
 
 
-def redact(text: str) -> str:
-    """The text with every known secret replaced by stars."""
-    # Longest first: a secret that contains another one would otherwise leave its tail behind.
-    for value in sorted(_known, key=len, reverse=True):
-        if value in text:
-            text = text.replace(value, HIDDEN)
-    return text
+@dataclass(frozen=True, slots=True)
+class SecretStores:
+    """Several stores, asked in order."""
+
+    stores: tuple[SecretStore, ...]
+
+    def find_secret(self, scope: str, name: str) -> str | None:
+        found = (store.find_secret(scope, name) for store in self.stores)
+        return next((secret for secret in found if secret is not None), None)
+
+    def describe(self, scope: str, name: str) -> str:
+        return " or ".join(store.describe(scope, name) for store in self.stores)
+
+
+def default_store(environ: Mapping[str, str] = os.environ) -> SecretStore:
+    """The environment, then the folder in LAKELOGIC_SECRETS_DIR where that is set."""
+    stores: list[SecretStore] = [EnvironmentSecretStore(environ)]
+    folder = environ.get("LAKELOGIC_SECRETS_DIR")
+    if folder:
+        stores.append(FileSecretStore(Path(folder)))
+    return SecretStores(tuple(stores))

@@ -1,0 +1,147 @@
+"""The whole contract: what was declared, frozen, with the place of every value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ConfigDict, PrivateAttr, model_validator
+
+from lakelogic.contract.governance import BreakingChangePolicy, Compliance, Cost
+from lakelogic.contract.grammar import ContractModel, FreeForm, Setting, Text, Texts, Version
+from lakelogic.contract.info import Info
+from lakelogic.contract.lineage import Lineage
+from lakelogic.contract.links import Link
+from lakelogic.contract.materialization import Materialization
+from lakelogic.contract.model import Model, ModelField
+from lakelogic.contract.neighbours import Downstream, UpstreamItem
+from lakelogic.contract.operations import ContractTest, ExternalLogic, Notification, Resilience, View
+from lakelogic.contract.positions import Positions
+from lakelogic.contract.quality import Quality
+from lakelogic.contract.quarantine import Quarantine
+from lakelogic.contract.schema_policy import SchemaPolicy
+from lakelogic.contract.service_levels import ServiceLevels
+from lakelogic.contract.source import Source
+from lakelogic.contract.transformations import Transformations
+from lakelogic.core.errors import Place
+
+EngineName = Literal["spark", "duckdb", "polars"]
+
+
+class Contract(ContractModel):
+    """All that an author declared about one dataset, after inheritance, stage, environment and overrides."""
+
+    model_config = ConfigDict(defer_build=False)
+
+    version: Version = "1.0.0"
+    dataset: Text = "dataset"
+    dialect: Text = "spark"
+    engine: EngineName | None = None
+    extends: Text | None = None
+    info: Info = Info()
+    metadata: FreeForm = {}
+    upstream: tuple[UpstreamItem, ...] = ()
+    downstream: tuple[Downstream, ...] = ()
+    consumers: Texts = ()
+    source: Source | None = None
+    links: tuple[Link, ...] = ()
+    model: Model = Model()
+    primary_key: Texts = ()
+    schema_policy: SchemaPolicy = SchemaPolicy()
+    transformations: Transformations = ()
+    external_logic: ExternalLogic | None = None
+    quality: Quality = Quality()
+    quarantine: Quarantine = Quarantine()
+    materialization: Materialization | None = None
+    lineage: Lineage = Lineage()
+    service_levels: ServiceLevels = ServiceLevels()
+    breaking_change_policy: BreakingChangePolicy | None = None
+    notifications: tuple[Notification, ...] = ()
+    compliance: Compliance | None = None
+    cost: Cost | None = None
+    resilience: Resilience | None = None
+    views: tuple[View, ...] = ()
+    stages: dict[str, FreeForm] = {}
+    environments: dict[str, FreeForm] = {}
+    tests: tuple[ContractTest, ...] = ()
+    spark: dict[str, Setting] = {}
+
+    _positions: Positions = PrivateAttr(default_factory=Positions)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _resolve(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        block = dict(value)
+        name = _get(block, "info", "table_name")
+        if "dataset" not in block and isinstance(name, str):
+            block["dataset"] = name
+        keys = [key for _, key in declared_keys(block)]
+        if keys and "primary_key" not in block:
+            block["primary_key"] = keys[0]
+        return block
+
+    @property
+    def fields(self) -> tuple[ModelField, ...]:
+        return self.model.fields
+
+    @property
+    def file(self) -> Path:
+        """The file that was loaded."""
+        return Path(self._positions.file)
+
+    @property
+    def folder(self) -> Path:
+        """What relative paths of the contract are relative to."""
+        return self.file.parent
+
+    def at(self, path: str) -> Place:
+        """Where a value stands, by its path in long form; the nearest block where it is not written down."""
+        return self._positions.at(path)
+
+    def origin(self, path: str) -> str:
+        """Who said so: `contract.yaml:12:3`, `environment dev`, `--set`, `default`."""
+        return self._positions.origin(path)
+
+    def redact(self, text: str) -> str:
+        """Write `${...}` back where a text holds a value that came from the environment or a secret store."""
+        return self._positions.redact(text)
+
+    def __repr__(self) -> str:
+        return f"Contract(dataset={self.dataset!r}, version={self.version!r}, file={self._positions.file!r})"
+
+    __str__ = __repr__
+
+
+def declared_keys(block: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
+    """All places that declare a primary key, with what they declare; wrong types are left to the models."""
+    found = []
+    for path in (("primary_key",), ("model", "primary_key"), ("materialization", "primary_key")):
+        value = _get(block, *path)
+        names = (value,) if isinstance(value, str) else value
+        if isinstance(names, list | tuple) and names and all(isinstance(name, str) for name in names):
+            found.append((".".join(path), tuple(names)))
+    flagged = _flagged_fields(block)
+    if flagged:
+        found.append(("model.fields", flagged))
+    return found
+
+
+def _flagged_fields(block: Mapping[str, Any]) -> tuple[str, ...]:
+    fields = _get(block, "model", "fields")
+    if not isinstance(fields, list | tuple):
+        return ()
+    names = (
+        field.get("name")
+        for field in fields
+        if isinstance(field, Mapping) and field.get("primary_key") is True
+    )
+    return tuple(name for name in names if isinstance(name, str))
+
+
+def _get(block: Any, *path: str) -> Any:
+    for key in path:
+        block = block.get(key) if isinstance(block, Mapping) else None
+    return block

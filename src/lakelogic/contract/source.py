@@ -1,0 +1,124 @@
+"""`source`: where rows come from and which of them a run reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import model_validator
+
+from lakelogic.contract.grammar import ContractModel, Count, Duration, Flag, Setting, Text, Texts
+
+SourceType = Literal["file", "table", "database", "kafka", "stream", "api"]
+SourceFormat = Literal["csv", "json", "jsonl", "parquet", "delta", "iceberg", "avro", "orc", "xml", "text"]
+TEXT_FORMATS = frozenset({"csv", "json", "jsonl", "xml", "text"})
+
+_EXTENSIONS = {
+    "csv": "csv", "tsv": "csv", "json": "json", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet",
+    "avro": "avro", "orc": "orc", "xml": "xml", "txt": "text", "log": "text",
+}  # fmt: skip
+_CATALOG_NAME = re.compile(r"[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*){1,2}")
+_DATABASE = re.compile(r"(jdbc:|(postgres(ql)?|mysql|mariadb|mssql|sqlserver|oracle|sqlite)(\+\w+)?://)")
+
+
+class Database(ContractModel):
+    """A table or query of a database."""
+
+    url: Setting
+    table: Text | None = None
+    query: Text | None = None
+    fetch_size: Count = 10000
+    partition_column: Text | None = None
+    num_partitions: Count | None = None
+
+
+class Kafka(ContractModel):
+    """A topic and how its values are written."""
+
+    bootstrap_servers: Setting
+    topic: Text
+    starting_offsets: Text = "earliest"
+    schema_registry: Setting | None = None
+    value_format: Text = "json"
+
+
+class Cdc(ContractModel):
+    """How change events are written and what a delete does."""
+
+    format: Literal["debezium", "flat"] = "debezium"
+    operation_field: Text = "op"
+    order_by: Texts = ()
+    deletes: Literal["soft", "hard", "ignore"] = "soft"
+
+
+class Source(ContractModel):
+    """Where rows come from; `type` and `format` are read off the path where it tells them."""
+
+    type: SourceType = "file"
+    path: Text | None = None
+    pattern: Text | None = None
+    format: SourceFormat | None = None
+    options: dict[str, Setting] = {}
+    load_mode: Literal["full", "incremental", "cdc"] = "full"
+    watermark_strategy: Literal["pipeline_log", "file_mtime", "max_target", "delta_version"] = "pipeline_log"
+    watermark_field: Text | None = None
+    lookback: Duration | None = None
+    on_empty: Literal["skip", "fail"] = "skip"
+    malformed: Literal["quarantine", "fail"] = "quarantine"
+    columns: Literal["declared", "all"] = "declared"
+    database: Database | None = None
+    kafka: Kafka | None = None
+    cdc: Cdc | None = None
+    raw: Flag = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_off_path(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            value = {"path": value}
+        if not isinstance(value, Mapping):
+            return value
+        block = dict(value)
+        if block.get("type") == "landing":
+            block["type"] = "file"
+        path = block.get("path")
+        if isinstance(path, str):
+            block.setdefault("type", source_type_of(path))
+            found = source_format_of(path, block.get("pattern"), block["type"])
+            if found and block.get("format") is None:
+                block["format"] = found
+        return block
+
+
+def source_type_of(path: str) -> SourceType:
+    """Tell a table, a database and files apart by the look of a path."""
+    if _DATABASE.match(path):
+        return "database"
+    if path.startswith("kafka://"):
+        return "kafka"
+    if path.startswith(("http://", "https://")):
+        return "api"
+    if path.startswith("table:") or is_catalog_name(path):
+        return "table"
+    return "file"
+
+
+def is_catalog_name(path: str) -> bool:
+    """Whether this is `schema.table` or `catalog.schema.table`, and not a file such as `customers.csv`."""
+    return bool(_CATALOG_NAME.fullmatch(path)) and path.rsplit(".", 1)[1].lower() not in _EXTENSIONS
+
+
+def source_format_of(path: str, pattern: object, source_type: object) -> str | None:
+    """Read the format off the file's extension; None where only a look at the files can tell."""
+    if source_type == "table":
+        return "delta"
+    if source_type != "file":
+        return None
+    for text in (pattern, path):
+        if isinstance(text, str):
+            name = re.sub(r"\.(gz|bz2|zst|zip|snappy|lz4)$", "", text.rstrip("/").lower())
+            found = _EXTENSIONS.get(name.rsplit(".", 1)[-1]) if "." in name else None
+            if found:
+                return found
+    return None
