@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from loguru import logger
 
-from lakelogic.core.secrets import redact
+from lakelogic.core.redaction import redact
 from lakelogic.core.settings import LogLevel
 
 if TYPE_CHECKING:
@@ -28,10 +28,12 @@ def configure_log(
     traceback: bool = False,
 ) -> None:
     """Send the log lines of this process to a stream; `colour` None: only where the stream is a terminal."""
-    target = stream if stream is not None else sys.stderr
+    terminal = (stream or sys.stderr).isatty()
     text = _LINE + "{exception}" if traceback else _LINE
 
     def write(line: str) -> None:
+        # sys.stderr is looked up for each line: a progress display replaces it while it draws.
+        target = stream or sys.stderr
         # The whole line, not only the message: an exception's text may quote a secret too.
         target.write(redact(line))
         target.flush()
@@ -41,7 +43,7 @@ def configure_log(
         write,
         level=level,
         format=_json_line if form == "json" else lambda _: text,
-        colorize=form == "text" and (target.isatty() if colour is None else colour),
+        colorize=form == "text" and (terminal if colour is None else colour),
         diagnose=False,  # it would print the values of local variables, and those may be rows or keys
         backtrace=False,
     )

@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 from pydantic_core import core_schema
 
+from lakelogic.core.redaction import remember_secret
+
 SHOWN = "***"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -22,6 +24,7 @@ class Secret:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        remember_secret(text)
 
     def reveal(self) -> str:
         return self._text

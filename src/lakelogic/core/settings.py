@@ -40,12 +40,13 @@ VARIABLES: Final[Mapping[str, str]] = {
     "LAKELOGIC_ENGINE": "engine that runs contracts: spark, duckdb",
     "LAKELOGIC_ENV": "entry of `environments` that contracts take",
     "LAKELOGIC_ROOT": "folder that relative paths of a contract start from (default: the contract's folder)",
-    "LAKELOGIC_WAREHOUSE": "folder for catalog names that no catalog knows (default: `lakehouse` beside the contract)",
+    "LAKELOGIC_WAREHOUSE": "folder of catalog names that have no catalog (default: `lakehouse` by the contract)",
     "LAKELOGIC_STATE": "folder of journals and run logs (default: beside each target)",
     "LAKELOGIC_MASTER": "Spark master (default: local[*])",
     "LAKELOGIC_REMOTE": "Spark Connect address, sc://host:port",
     "LAKELOGIC_JARS": "folder with the Delta jars for Spark (default: the user's cache)",
     "LAKELOGIC_PII_KEY": "secret that personal data is masked with; never printed",
+    "LAKELOGIC_SECRETS_DIR": "folder of secrets, <scope>/<name>, for ${secret:scope/name}",
     "LAKELOGIC_LOG_LEVEL": "DEBUG, INFO, WARNING or ERROR",
 }
 

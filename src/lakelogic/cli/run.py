@@ -1,0 +1,114 @@
+"""`lakelogic run`: carry out a contract."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lakelogic.cli.options import (
+    ContractPath,
+    Debug,
+    Engine,
+    Env,
+    LogForm,
+    LogFormat,
+    Output,
+    OutputFormat,
+    Overrides,
+    Quiet,
+    StageName,
+)
+from lakelogic.cli.render import print_json
+
+if TYPE_CHECKING:
+    from lakelogic.core.settings import Settings
+
+EXIT_CODES = {"succeeded": 0, "no_new_data": 0, "failed": 4, "gate_failed": 5}
+
+Master = Annotated[
+    str | None,
+    typer.Option(envvar="LAKELOGIC_MASTER", help="Spark master, e.g. local\\[4].", show_default=False),
+]
+Remote = Annotated[
+    str | None,
+    typer.Option(
+        envvar="LAKELOGIC_REMOTE", help="Spark Connect address, sc://host:port.", show_default=False
+    ),
+]
+Wait = Annotated[
+    float, typer.Option(metavar="SECONDS", min=0, help="How long to wait for another run of the dataset.")
+]
+Show = Annotated[bool, typer.Option("--show", help="Also print some rows, good and bad, and the times.")]
+
+
+def run_command(
+    contract: ContractPath,
+    engine: Engine = None,
+    env: Env = None,
+    stage: StageName = None,
+    overrides: Overrides = None,
+    master: Master = None,
+    remote: Remote = None,
+    wait: Wait = 0,
+    output: Output = OutputFormat.TABLE,
+    show: Show = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    log_format: LogFormat = LogForm.TEXT,
+) -> None:
+    """Read, check and publish what a contract describes, exactly once.
+
+    \b
+    Examples:
+      lakelogic run contract.yaml
+      lakelogic run contract.yaml --show
+      lakelogic run contract.yaml --engine duckdb --env dev
+      lakelogic run contract.yaml --set quality.on_null=fail --output json
+      lakelogic run contract.yaml --remote sc://spark.example:15002 --wait 600
+    """
+    from lakelogic.cli.progress import PhaseClock, follow_phases
+    from lakelogic.core.settings import read_settings
+    from lakelogic.run.processor import DataProcessor
+
+    settings = read_settings(os.environ)
+    _start_log(settings, quiet=quiet, debug=debug, form=log_format)
+    clock = PhaseClock()
+    with follow_phases(clock, show=not quiet and not debug) as begin:
+        result = DataProcessor(
+            contract,
+            engine=engine.value if engine else None,
+            env=env,
+            stage=stage,
+            overrides=tuple(overrides or ()),
+            master=master,
+            remote=remote,
+            wait_s=wait,
+            on_phase=begin,
+            settings=settings,
+        ).run()
+    if output is OutputFormat.JSON:
+        print_json(result.to_dict())
+    else:
+        _print_result(result.to_dict(), clock.seconds if show else None)
+    raise typer.Exit(EXIT_CODES[result.status])
+
+
+def _start_log(settings: Settings, *, quiet: bool, debug: bool, form: LogForm) -> None:
+    from lakelogic.core.log import configure_log
+
+    colour = False if "NO_COLOR" in os.environ else sys.stderr.isatty()
+    level = "DEBUG" if debug else "WARNING" if quiet else settings.log_level
+    configure_log(level=level, form=form.value, colour=colour, traceback=debug)
+
+
+def _print_result(result: dict[str, object], seconds: dict[str, float] | None) -> None:
+    from lakelogic.cli.summary import print_rows, print_seconds, print_summary
+
+    if seconds is not None:
+        print_rows(result)
+    print_summary(result)
+    if seconds is not None:
+        print_seconds(seconds)

@@ -1,0 +1,75 @@
+"""A run as a person reads it: rows, ledger, rules, places, times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lakelogic.cli.render import print_heading, print_table, print_text
+
+SHOWN_ROWS = 20
+# What a person wants first of a rejected row; the rest of our columns is for machines.
+_REASONS = ("_lakelogic_errors", "_lakelogic_categories", "_lakelogic_record")
+_OURS = "_lakelogic_"
+
+
+def print_summary(result: Mapping[str, Any]) -> None:
+    """Counts, ledger, failed rules and places of one run."""
+    counts = result["counts"]
+    print_heading(
+        f"{result['dataset']}: {result['status']}  (run {result['run_id']}, {result['duration_s']:.1f} s)"
+    )
+    print_text(
+        f"read {counts['read']} = accepted {counts['accepted']} + quarantined {counts['quarantined']}"
+        + _declared(result["ledger"])
+    )
+    if result["ledger"]:
+        columns = ("step", "rows_in", "rows_out", "removed", "added")
+        rows = [[line[column] for column in columns] for line in result["ledger"]]
+        print_table(columns, rows, title="Ledger", right="rows_in rows_out removed added")
+    failed = [(rule["name"], rule["failed"]) for rule in result["rules"] if rule["failed"]]
+    if failed:
+        print_table(("rule", "rows that failed it"), failed, title="Rules", right="rows that failed it")
+    for name in ("target", "quarantine"):
+        place = result[name]
+        if place and place.get("version") is not None:
+            print_text(f"{name}: {place['path']} (version {place['version']})")
+
+
+def _declared(ledger: list[Mapping[str, Any]]) -> str:
+    """What declared steps took away or added; the split into accepted and quarantined is no such step."""
+    removed = sum(line["removed"] for line in ledger)
+    added = sum(line["added"] for line in ledger)
+    return (f" + removed by steps {removed}" if removed else "") + (
+        f" - added by steps {added}" if added else ""
+    )
+
+
+def print_rows(result: Mapping[str, Any]) -> None:
+    """The first rows that this run published, and the first that it rejected, with reasons."""
+    from lakelogic.table.sample import read_sample
+
+    for name, title in (("target", "Good rows"), ("quarantine", "Quarantine")):
+        place = result[name]
+        if not place or place.get("version") is None:
+            continue
+        sample = read_sample(place["path"], place["version"], run_id=result["run_id"], limit=SHOWN_ROWS)
+        columns = _shown(sample.columns, sample.rows)
+        rows = [[row[column] for column in columns] for row in sample.rows]
+        if rows:
+            print_table(columns, rows, title=f"{title} ({place['path']})")
+
+
+def _shown(columns: tuple[str, ...], rows: tuple[Mapping[str, Any], ...]) -> list[str]:
+    """The author's columns, then those of ours that give reasons and are not empty everywhere."""
+    own = [column for column in columns if not column.startswith(_OURS)]
+    return own + [
+        column for column in _REASONS if column in columns and any(row[column] is not None for row in rows)
+    ]
+
+
+def print_seconds(seconds: Mapping[str, float]) -> None:
+    """Where the time went."""
+    total = sum(seconds.values()) or 1.0
+    rows = [(phase, f"{spent:.2f}", f"{spent / total:.0%}") for phase, spent in seconds.items()]
+    print_table(("phase", "seconds", "share"), rows, title="Where the time went", right="seconds share")

@@ -1,0 +1,26 @@
+"""A few rows of a Delta table for a person to look at, without an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The first rows that were found; no order is promised."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Mapping[str, Any], ...]
+
+
+def read_sample(path: str, version: int, *, run_id: str, limit: int) -> Sample:
+    """Read at most `limit` rows that one run wrote, from the table as it was at a version."""
+    import pyarrow.compute as pc
+    from deltalake import DeltaTable
+
+    dataset = DeltaTable(path, version=version).to_pyarrow_dataset()
+    of_run = pc.field("_lakelogic_run_id") == run_id if "_lakelogic_run_id" in dataset.schema.names else None
+    head = dataset.scanner(filter=of_run).head(limit)
+    return Sample(tuple(head.column_names), tuple(head.to_pylist()))
