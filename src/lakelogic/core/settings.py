@@ -40,7 +40,7 @@ VARIABLES: Final[Mapping[str, str]] = {
     "LAKELOGIC_ENGINE": "engine that runs contracts: spark, duckdb",
     "LAKELOGIC_ENV": "entry of `environments` that contracts take",
     "LAKELOGIC_ROOT": "folder that relative paths of a contract start from (default: the contract's folder)",
-    "LAKELOGIC_WAREHOUSE": "folder of catalog names that have no catalog (default: `lakehouse` by the contract)",
+    "LAKELOGIC_WAREHOUSE": "folder of catalog names that have no catalog (default: `lakehouse`)",
     "LAKELOGIC_STATE": "folder of journals and run logs (default: beside each target)",
     "LAKELOGIC_MASTER": "Spark master (default: local[*])",
     "LAKELOGIC_REMOTE": "Spark Connect address, sc://host:port",
