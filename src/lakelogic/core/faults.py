@@ -1,0 +1,49 @@
+"""Named points at which a test can stop the process, to prove that a rerun repairs what was left.
+
+``LAKELOGIC_FAULT=<point>[:<nth>]`` ends the process with SIGKILL when the point is reached for the nth time
+(default 1); with ``LAKELOGIC_FAULT_MODE=raise`` it raises OSError instead, as a failing disk would.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+
+# In the order in which a run reaches them.
+FAULT_POINTS = (
+    "after_lock",
+    "after_prepare",
+    "after_stage",
+    "after_quarantine_files",
+    "after_mark_staged",
+    "before_quarantine_commit",
+    "after_quarantine_commit",
+    "before_target_commit",
+    "after_target_commit",
+    "during_run_log",
+    "after_run_log",
+    "after_mark_committed",
+)
+
+_reached: Counter[str] = Counter()
+
+
+def fault_point(name: str) -> None:
+    """Do nothing, unless the environment asks for a fault right here."""
+    if name not in FAULT_POINTS:
+        raise ValueError(f"unknown fault point `{name}`; known: {', '.join(FAULT_POINTS)}")
+    wanted = os.environ.get("LAKELOGIC_FAULT")
+    if not wanted:
+        return
+    point, _, nth = wanted.partition(":")
+    if point not in FAULT_POINTS:
+        raise ValueError(f"LAKELOGIC_FAULT names no fault point: `{point}`; known: {', '.join(FAULT_POINTS)}")
+    if point != name:
+        return
+    _reached[name] += 1
+    if _reached[name] != int(nth or 1):
+        return
+    if os.environ.get("LAKELOGIC_FAULT_MODE") == "raise":
+        raise OSError(f"fault injected at {name}")
+    os.kill(os.getpid(), signal.SIGKILL)

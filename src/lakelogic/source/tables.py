@@ -1,0 +1,50 @@
+"""Delta tables as sources: which version there is, and whether it holds rows that were not read yet."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+from lakelogic.core.errors import RunError
+
+_COMMIT = re.compile(r"^(\d{20})\.json$")
+_CHECKPOINT = re.compile(r"^(\d{20})\.checkpoint\.")
+
+
+def is_delta_table(path: str) -> bool:
+    """Whether a local folder is a Delta table."""
+    return os.path.isdir(_log(path)) and find_version(path) is not None
+
+
+def find_version(path: str) -> int | None:
+    """The newest version of a table; read off the log's file names, which needs no library and no JVM."""
+    log = _log(path)
+    if not log.is_dir():
+        return None
+    matches = (_COMMIT.match(name) or _CHECKPOINT.match(name) for name in os.listdir(log))
+    return max((int(match.group(1)) for match in matches if match), default=None)
+
+
+def has_new_rows(path: str, *, after_version: int, version: int) -> bool:
+    """Whether a commit after one version, up to another, added files with new rows (OPTIMIZE adds none)."""
+    return any(_adds_rows(path, number) for number in range(after_version + 1, version + 1))
+
+
+def _adds_rows(path: str, number: int) -> bool:
+    commit = _log(path) / f"{number:020d}.json"
+    try:
+        lines = commit.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError as error:
+        raise RunError(
+            f"version {number} of `{path}` is no longer in its log, so what it added cannot be told",
+            code="LL434",
+            hint="run once with load_mode full, or keep the source's log longer (delta.logRetentionDuration)",
+        ) from error
+    actions = (json.loads(line) for line in lines if line)
+    return any(action["add"].get("dataChange", True) for action in actions if "add" in action)
+
+
+def _log(path: str) -> Path:
+    return Path(path.removeprefix("file://")) / "_delta_log"

@@ -1,0 +1,253 @@
+"""Commit staged Parquet files to a Delta table as they lie, without rewriting them (delta-rs)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal
+
+from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake.exceptions import DeltaError
+from deltalake.transaction import AddAction, create_table_with_add_actions
+
+from lakelogic.core.errors import CapabilityError, PlanError, RunError
+from lakelogic.plan.files import StagedFile
+from lakelogic.table.delta_schema import add_columns, delta_schema, plan_evolution
+from lakelogic.table.obstacles import adoption_obstacle, property_obstacle
+from lakelogic.table.protocol import Commit, CommitId, TableShape
+from lakelogic.table.stats import INDEXED_COLUMNS, FileStats, read_stats, render_stats
+
+Mode = Literal["append", "overwrite"]
+_FOOTER_READERS = 8
+
+
+def find_table(path: str) -> DeltaTable | None:
+    """The Delta table at a folder, at its newest version."""
+    try:
+        return DeltaTable(path) if DeltaTable.is_deltatable(path) else None
+    except (DeltaError, OSError) as error:
+        raise RunError(f"the table `{path}` cannot be opened: {error}", code="LL440") from error
+
+
+def find_committed(table: DeltaTable | None, app_id: str) -> int | None:
+    """The newest batch that a table carries for an app id."""
+    return None if table is None else table.transaction_version(app_id)
+
+
+def find_commit(table: DeltaTable | None, commit_id: CommitId) -> Commit | None:
+    """The commit that carried a batch already; its version is looked up in the newest part of the history."""
+    carried = find_committed(table, commit_id.app_id)
+    if table is None or carried is None or carried < commit_id.batch:
+        return None
+    for entry in table.history(100):
+        if _is_commit_of(entry.get("userMetadata"), commit_id):
+            return Commit(int(entry["version"]), skipped=True, metrics=_commit_metrics(entry))
+    return Commit(table.version(), skipped=True)
+
+
+def _commit_metrics(entry: dict[str, Any]) -> dict[str, int]:
+    metrics = entry.get("operationMetrics") or {}
+    return {name: int(value) for name, value in metrics.items() if str(value).isdigit()}
+
+
+def adopt_files(
+    path: str, mode: Mode, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId
+) -> Commit:
+    """Create the table with these files, append them, or replace all files of the version seen by them."""
+    table = find_table(path)
+    if done := find_commit(table, commit_id):
+        return done
+    if table is None:
+        return _create(path, files, shape, commit_id)
+    if obstacle := adoption_obstacle(table, overwrite=mode == "overwrite"):
+        raise CapabilityError(
+            f"the table `{path}` has {obstacle}, which files cannot be adopted under",
+            code="LL311",
+            hint="run on Spark, whose Delta writer is used for such tables",
+        )
+    if mode == "overwrite":
+        _refuse_append_only(table, path)
+    table = evolve(table, shape)
+    actions = _add_actions(path, files, shape, table)
+    _write(table, mode, actions, shape, commit_id)
+    return Commit(_committed_version(path, commit_id), metrics=_metrics(files))
+
+
+def _committed_version(path: str, commit_id: CommitId) -> int:
+    found = find_commit(find_table(path), commit_id)
+    if found is None:
+        raise RunError(f"the commit to `{path}` is not in its log", code="LL441", retryable=True)
+    return found.version
+
+
+def evolve(table: DeltaTable, shape: TableShape) -> DeltaTable:
+    """Add the columns that a table lacks for a batch."""
+    missing = plan_evolution(table, shape).new_columns
+    if not missing:
+        return table
+    add_columns(table, missing)
+    return DeltaTable(table.table_uri)
+
+
+def create_empty(path: str, shape: TableShape) -> DeltaTable:
+    """Create a table without rows; it carries no batch yet."""
+    _refuse_properties(shape)
+    os.makedirs(path, exist_ok=True)
+    try:
+        return DeltaTable.create(
+            path,
+            delta_schema(shape.columns),
+            partition_by=list(shape.partition_by),
+            description=shape.description,
+            configuration=dict(shape.properties),
+            raise_if_key_not_exists=False,
+        )
+    except DeltaError as error:
+        raise RunError(f"the table `{path}` could not be created: {error}", code="LL441") from error
+
+
+def _create(path: str, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
+    _refuse_properties(shape)
+    actions = _add_actions(path, files, shape, None)
+    if any(not key.startswith("delta.") for key in shape.properties):
+        # delta-rs takes an author's own property only where it creates an empty table.
+        _write(create_empty(path, shape), "append", actions, shape, commit_id)
+        return Commit(_committed_version(path, commit_id), metrics=_metrics(files))
+    os.makedirs(path, exist_ok=True)
+    try:
+        create_table_with_add_actions(
+            path,
+            delta_schema(shape.columns),
+            actions,
+            mode="error",
+            partition_by=list(shape.partition_by),
+            description=shape.description,
+            configuration=dict(shape.properties),
+            commit_properties=_commit_properties(commit_id),
+        )
+    except DeltaError as error:
+        raise RunError(f"the table `{path}` could not be created: {error}", code="LL441") from error
+    return Commit(0, metrics=_metrics(files))
+
+
+def _refuse_properties(shape: TableShape) -> None:
+    if obstacle := property_obstacle(shape.properties):
+        raise CapabilityError(
+            f"a table with {obstacle} cannot be created here yet",
+            hint="create it with Spark SQL first, or leave the property out of table_properties",
+        )
+
+
+def _write(
+    table: DeltaTable, mode: Mode, actions: list[AddAction], shape: TableShape, commit_id: CommitId
+) -> None:
+    try:
+        table.create_write_transaction(
+            list(actions),
+            mode,
+            table.schema(),
+            list(shape.partition_by),
+            commit_properties=_commit_properties(commit_id),
+        )
+    except DeltaError as error:
+        raise RunError(
+            f"the commit to `{table.table_uri}` failed: {error}",
+            code="LL441",
+            hint="run again: the staged files are kept, and only the commit is repeated",
+            retryable=True,
+        ) from error
+
+
+def _commit_properties(commit_id: CommitId) -> CommitProperties:
+    return CommitProperties(
+        custom_metadata={"userMetadata": commit_id.as_metadata()},
+        app_transactions=[Transaction(commit_id.app_id, commit_id.batch)],
+    )
+
+
+def _add_actions(
+    path: str, files: Sequence[StagedFile], shape: TableShape, table: DeltaTable | None
+) -> list[AddAction]:
+    names = [column.name for column in shape.columns if column.name not in shape.partition_by]
+    not_null = _not_null(shape, table)
+    limit = _stats_limit(table.metadata().configuration if table else shape.properties)
+    with ThreadPoolExecutor(_FOOTER_READERS) as readers:
+        footers = list(readers.map(lambda file: read_stats(os.path.join(path, file.path)), files))
+    actions = []
+    for file, stats in zip(files, footers, strict=True):
+        _check_file(file, stats, names, shape)
+        _check_not_null(file, stats, not_null)
+        actions.append(_add_action(path, file, shape, render_stats(stats, names, limit=limit)))
+    return actions
+
+
+def _add_action(path: str, file: StagedFile, shape: TableShape, stats: str) -> AddAction:
+    status = os.stat(os.path.join(path, file.path))
+    # Only the table's own partition columns: the folder of a file also says its verdict.
+    partition = {name: file.partition.get(name) for name in shape.partition_by}
+    return AddAction(file.path, status.st_size, partition, status.st_mtime_ns // 1_000_000, True, stats)
+
+
+def _not_null(shape: TableShape, table: DeltaTable | None) -> frozenset[str]:
+    if table is None:
+        return frozenset(column.name for column in shape.columns if not column.nullable)
+    return frozenset(field.name for field in table.schema().fields if not field.nullable)
+
+
+def _check_file(file: StagedFile, stats: FileStats, names: Sequence[str], shape: TableShape) -> None:
+    if stats.rows != file.rows:
+        raise RunError(
+            f"staged file `{file.path}` has {stats.rows} rows, {file.rows} were counted while it was written",
+            code="LL442",
+            hint="the file changed after it was staged; nothing was published",
+        )
+    lacking = [name for name in names if name not in stats.columns]
+    if lacking:
+        raise RunError(f"staged file `{file.path}` lacks column `{lacking[0]}`", code="LL442")
+    unnamed = [name for name in shape.partition_by if name not in file.partition]
+    if unnamed:
+        raise RunError(f"staged file `{file.path}` has no value of partition column `{unnamed[0]}`", code="LL442")
+
+
+def _check_not_null(file: StagedFile, stats: FileStats, not_null: frozenset[str]) -> None:
+    for name in sorted(not_null):
+        in_partition = name in file.partition and file.partition[name] is None
+        nulls = stats.rows if in_partition else stats.nulls.get(name, 0)
+        if nulls:
+            raise RunError(
+                f"column `{name}` of the table is NOT NULL, and {nulls} accepted rows have NULL in it",
+                code="LL443",
+                hint="mark the field `required: true`, so that such rows go to quarantine",
+            )
+
+
+def _refuse_append_only(table: DeltaTable, path: str) -> None:
+    if table.metadata().configuration.get("delta.appendOnly", "false").lower() == "true":
+        raise PlanError(
+            f"the table `{path}` only takes appends (delta.appendOnly)",
+            hint="use strategy append, or take the property off the table",
+        )
+
+
+def _stats_limit(properties: Mapping[str, str]) -> int:
+    text = properties.get("delta.dataSkippingNumIndexedCols")
+    return int(text) if text is not None else INDEXED_COLUMNS
+
+
+def _metrics(files: Sequence[StagedFile]) -> dict[str, int]:
+    return {"numFiles": len(files), "numOutputRows": sum(file.rows for file in files)}
+
+
+def _is_commit_of(metadata: object, commit_id: CommitId) -> bool:
+    if not isinstance(metadata, str):
+        return False
+    try:
+        found = json.loads(metadata)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and (found.get("app_id"), found.get("batch")) == (
+        commit_id.app_id,
+        commit_id.batch,
+    )

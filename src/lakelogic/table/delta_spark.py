@@ -1,0 +1,139 @@
+"""Delta tables on Spark: adoption where it can be, Spark's own Delta writer where it must be, MERGE, catalogs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, assert_never
+
+from lakelogic.core.errors import PlanError
+from lakelogic.plan.files import StagedFile
+from lakelogic.plan.model import Write, WriteAppend, WriteMerge, WriteOverwrite
+from lakelogic.table.adopt import Mode, adopt_files, find_commit, find_committed, find_table
+from lakelogic.table.delta_schema import plan_evolution
+from lakelogic.table.obstacles import adoption_obstacle
+from lakelogic.table.protocol import Commit, CommitId, TableLocation, TableShape
+from lakelogic.table.spark_merge import commit_merge
+from lakelogic.table.spark_staged import committed, read_staged, spark_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class SparkDeltaTable:
+    """A Delta table that a Spark session can write to."""
+
+    def __init__(self, location: TableLocation, spark: SparkSession) -> None:
+        self.location = _locate_in_catalog(spark, location)
+        self._spark = spark
+
+    def find_committed(self, app_id: str) -> int | None:
+        return find_committed(find_table(self.location.path), app_id)
+
+    def commit(
+        self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId
+    ) -> Commit:
+        match write:
+            case WriteAppend():
+                commit = self._commit_files("append", files, shape, commit_id)
+            case WriteOverwrite():
+                commit = self._commit_files("overwrite", files, shape, commit_id)
+            case WriteMerge():
+                commit = commit_merge(self._spark, self.location.path, write, files, shape, commit_id)
+            case _:
+                assert_never(write)
+        # After the commit, so that a catalog never shows a table that is not there; safe to repeat.
+        _register(self._spark, self.location)
+        return commit
+
+    def write_path(self, write: Write) -> str:
+        """Which way a commit will take, for the plan: `adopt`, `merge`, or why Spark must rewrite the files."""
+        if isinstance(write, WriteMerge):
+            return "merge"
+        table = find_table(self.location.path)
+        obstacle = table and adoption_obstacle(table, overwrite=isinstance(write, WriteOverwrite))
+        return f"rewrite: the table has {obstacle}" if obstacle else "adopt"
+
+    def _commit_files(
+        self, mode: Mode, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId
+    ) -> Commit:
+        table = find_table(self.location.path)
+        if table is None or adoption_obstacle(table, overwrite=mode == "overwrite") is None:
+            return adopt_files(self.location.path, mode, files, shape, commit_id)
+        if done := find_commit(table, commit_id):
+            return done
+        grows = bool(plan_evolution(table, shape).new_columns)
+        _rewrite(self._spark, self.location.path, mode, files, shape, commit_id, grows=grows)
+        return committed(self.location.path, commit_id)
+
+
+def session_catalogs(spark: SparkSession) -> frozenset[str]:
+    """Names of the catalogs that a session is configured with."""
+    prefix = "spark.sql.catalog."
+    keys = (key.removeprefix(prefix) for key in spark.conf.getAll if key.startswith(prefix))
+    return frozenset(key for key in keys if "." not in key)
+
+
+def _rewrite(
+    spark: SparkSession,
+    path: str,
+    mode: Mode,
+    files: Sequence[StagedFile],
+    shape: TableShape,
+    commit_id: CommitId,
+    *,
+    grows: bool,
+) -> None:
+    with spark_errors(f"the write to `{path}`"):
+        (
+            read_staged(spark, path, files, shape)
+            .write.format("delta")
+            .mode(mode)
+            .option("txnAppId", commit_id.app_id)
+            .option("txnVersion", str(commit_id.batch))
+            .option("userMetadata", commit_id.as_metadata())
+            .option("mergeSchema", str(grows).lower())
+            .save(path)
+        )
+
+
+def _locate_in_catalog(spark: SparkSession, location: TableLocation) -> TableLocation:
+    """A table that the catalog knows lies where the catalog says."""
+    name = location.catalog_name
+    if name is None:
+        return location
+    with spark_errors(f"the catalog look-up of `{name}`"):
+        if not spark.catalog.tableExists(_quoted(name)):
+            return location
+        detail = spark.sql(f"DESCRIBE DETAIL {_quoted(name)}").first()
+    if detail is None or detail["format"] != "delta":
+        raise PlanError(f"`{name}` is in the catalog, but not as a Delta table", hint="write to another name")
+    return replace(location, path=_local(detail["location"]))
+
+
+def _register(spark: SparkSession, location: TableLocation) -> None:
+    name = location.catalog_name
+    if name is None:
+        return
+    schema = _quoted(name.rsplit(".", 1)[0])
+    parent, folder = (path.replace("\\", "\\\\").replace("'", "\\'") for path in _folders(location.path))
+    with spark_errors(f"the registration of `{name}`"):
+        if spark.catalog.tableExists(_quoted(name)):
+            return
+        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema} LOCATION '{parent}'")
+        spark.sql(f"CREATE TABLE IF NOT EXISTS {_quoted(name)} USING DELTA LOCATION '{folder}'")
+
+
+def _folders(path: str) -> tuple[str, str]:
+    return path.rsplit("/", 1)[0], path
+
+
+def _quoted(name: str) -> str:
+    return ".".join(f"`{part}`" for part in name.split("."))
+
+
+def _local(uri: str) -> str:
+    # Hadoop writes a local path as `file:/a/b`, others as `file:///a/b`.
+    if not uri.startswith("file:"):
+        return uri
+    return "/" + uri.removeprefix("file:").lstrip("/")

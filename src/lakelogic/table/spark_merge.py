@@ -1,0 +1,154 @@
+"""MERGE on Spark: upsert by key from staged files, exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from lakelogic.core.errors import PlanError, RunError
+from lakelogic.plan.files import StagedFile
+from lakelogic.plan.model import WriteMerge
+from lakelogic.table.adopt import adopt_files, create_empty, evolve, find_commit, find_table
+from lakelogic.table.protocol import Commit, CommitId, TableShape
+from lakelogic.table.spark_staged import committed, read_staged, spark_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+DUPLICATE_KEYS = "LL450"
+
+
+def commit_merge(
+    spark: SparkSession,
+    path: str,
+    write: WriteMerge,
+    files: Sequence[StagedFile],
+    shape: TableShape,
+    commit_id: CommitId,
+) -> Commit:
+    """Upsert the rows of staged files by key; a table that is missing is created."""
+    _check_write(write, shape)
+    table = find_table(path)
+    if done := find_commit(table, commit_id):
+        return done
+    if table is not None:
+        evolve(table, shape)
+    batch = read_staged(spark, path, files, shape)
+    # `latest` needs the count only to see whether a new table can adopt the files as they are.
+    repeated = _repeated_keys(batch, write) if write.on_duplicate_key == "fail" or table is None else 0
+    if repeated and write.on_duplicate_key == "fail":
+        raise _duplicate_keys(write, repeated)
+    if table is None and not repeated:
+        return adopt_files(path, "append", files, shape, commit_id)
+    if table is None:
+        create_empty(path, shape)
+    _merge(spark, path, batch, write, shape, commit_id)
+    return committed(path, commit_id)
+
+
+def _check_write(write: WriteMerge, shape: TableShape) -> None:
+    names = {column.name for column in shape.columns}
+    for key in write.keys:
+        if key not in names:
+            raise PlanError(f"merge key `{key}` is not a column of the batch", hint="list key columns in primary_key")
+    if not write.keys:
+        raise PlanError("strategy `merge` needs a primary key", hint="list the key columns under primary_key")
+    if write.on_duplicate_key == "latest" and not write.order_by:
+        raise PlanError(
+            "`on_duplicate_key: latest` needs an order, or the winner would be random",
+            hint="name a column under materialization.merge.order_by",
+        )
+
+
+def _repeated_keys(batch: DataFrame, write: WriteMerge) -> int:
+    from pyspark.sql import functions as F
+
+    keys = [F.col(f"`{key}`") for key in write.keys]
+    with spark_errors("the check for duplicate keys"):
+        row = batch.groupBy(*keys).count().where("count > 1").agg(F.count("*").alias("repeated")).first()
+    return int(row["repeated"]) if row is not None else 0
+
+
+def _merge(
+    spark: SparkSession, path: str, batch: DataFrame, write: WriteMerge, shape: TableShape, commit_id: CommitId
+) -> None:
+    view = f"lakelogic_merge_{commit_id.batch}"
+    rows = _latest(batch, write, shape) if write.on_duplicate_key == "latest" else batch
+    confs = {
+        # Delta writes these as the commit's transaction and turns a commit that the table carries into a no-op.
+        "spark.databricks.delta.write.txnAppId": commit_id.app_id,
+        "spark.databricks.delta.write.txnVersion": str(commit_id.batch),
+        "spark.databricks.delta.commitInfo.userMetadata": commit_id.as_metadata(),
+    }
+    rows.createOrReplaceTempView(view)
+    try:
+        with spark_errors(f"the merge into `{path}`"), _confs(spark, confs):
+            spark.sql(render_merge(path, view, write.keys, [column.name for column in shape.columns]))
+    finally:
+        spark.catalog.dropTempView(view)
+
+
+def render_merge(path: str, source: str, keys: Sequence[str], columns: Sequence[str]) -> str:
+    """The MERGE statement. Keys are never NULL here, so `=` is right and lets Delta skip files."""
+    condition = " AND ".join(f"t.{_quoted(key)} = s.{_quoted(key)}" for key in keys)
+    changed = [name for name in columns if name not in keys]
+    assignments = ", ".join(f"t.{_quoted(name)} = s.{_quoted(name)}" for name in changed)
+    # A table of keys only has nothing to update; an empty SET would be an error.
+    update = f"WHEN MATCHED THEN UPDATE SET {assignments} " if changed else ""
+    names = ", ".join(_quoted(name) for name in columns)
+    values = ", ".join(f"s.{_quoted(name)}" for name in columns)
+    return (
+        f"MERGE INTO delta.{_quoted(path)} AS t USING {_quoted(source)} AS s ON {condition} "
+        f"{update}WHEN NOT MATCHED THEN INSERT ({names}) VALUES ({values})"
+    )
+
+
+def _latest(batch: DataFrame, write: WriteMerge, shape: TableShape) -> DataFrame:
+    """One row per key: the greatest by the order; ties go to the greatest hash, so that a rerun chooses alike."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    rank = "_lakelogic_rank"
+    columns = [F.col(f"`{column.name}`") for column in shape.columns]
+    tie = F.sha2(F.to_json(F.struct(*columns)), 256).desc()
+    order = [_order_term(term) for term in write.order_by]
+    window = Window.partitionBy(*(F.col(f"`{key}`") for key in write.keys)).orderBy(*order, tie)
+    return batch.withColumn(rank, F.row_number().over(window)).where(F.col(rank) == 1).drop(rank)
+
+
+def _order_term(term: str) -> object:
+    from pyspark.sql import functions as F
+
+    name, _, direction = term.strip().partition(" ")
+    column = F.col(_quoted(name.strip("`")))
+    # The row that wins stands first: without a direction that is the greatest. A missing value never wins.
+    return column.asc_nulls_last() if direction.strip().lower() == "asc" else column.desc_nulls_last()
+
+
+@contextmanager
+def _confs(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
+    before = {key: spark.conf.get(key, None) for key in values}
+    try:
+        for key, value in values.items():
+            spark.conf.set(key, value)
+        yield
+    finally:
+        # What one batch sets must not reach the next in the same session.
+        for key, old in before.items():
+            if old is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, old)
+
+
+def _duplicate_keys(write: WriteMerge, repeated: int) -> RunError:
+    return RunError(
+        f"{repeated} keys stand more than once in the batch (key: {', '.join(f'`{key}`' for key in write.keys)})",
+        code=DUPLICATE_KEYS,
+        hint="deduplicate them, or set materialization.merge: {order_by: [...], on_duplicate_key: latest}",
+    )
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,67 @@
+"""Staged files as a Spark frame, and Spark's errors in our words."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from lakelogic.core.errors import RunError
+from lakelogic.plan.files import StagedFile
+from lakelogic.table.adopt import find_commit, find_table
+from lakelogic.table.delta_schema import delta_schema
+from lakelogic.table.protocol import Commit, CommitId, TableShape
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def read_staged(spark: SparkSession, root: str, files: Sequence[StagedFile], shape: TableShape) -> DataFrame:
+    """The rows of staged files with exactly the table's columns; partition values come from folder names."""
+    from pyspark.sql.types import StructType
+
+    schema = StructType.fromJson(json.loads(delta_schema(shape.columns).to_json()))
+    if not files:
+        return spark.createDataFrame([], schema)
+    reader = spark.read.schema(schema).option("basePath", _base(root, files[0].path))
+    # These are names, not patterns: a folder may have `[` or `{` in its name.
+    paths = [os.path.join(root, file.path) for file in files]
+    frame = reader.option("__globPaths__", "false").parquet(*paths)
+    return frame.select(*(f"`{column.name}`" for column in shape.columns))
+
+
+def committed(path: str, commit_id: CommitId) -> Commit:
+    """The commit that Spark just made, with the numbers it left in the log."""
+    found = find_commit(find_table(path), commit_id)
+    if found is None:
+        raise RunError(f"the commit to `{path}` is not in its log", code="LL441", retryable=True)
+    return Commit(found.version, metrics=found.metrics)
+
+
+@contextmanager
+def spark_errors(what: str) -> Iterator[None]:
+    """Translate Spark's exceptions; their text may quote row values, so only the condition's name is kept."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        condition = error.getCondition() or type(error).__name__
+        raise RunError(
+            f"{what} failed on Spark: {condition}",
+            code="LL441",
+            hint="nothing of this batch was published by it; run with --debug for Spark's own message",
+        ) from error
+
+
+def _base(root: str, path: str) -> str:
+    """The folder above the first `column=value` folder, where Spark must start to read partition values."""
+    parts = os.path.dirname(path).split("/")
+    plain = []
+    for part in parts:
+        if "=" in part:
+            break
+        plain.append(part)
+    return os.path.join(root, *plain)
