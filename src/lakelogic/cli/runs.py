@@ -81,7 +81,7 @@ def show_run(
     found = [run for run in find_runs(where) if run.run_id.startswith(run_id)]
     if len(found) != 1:
         what = f"{len(found)} runs begin with `{run_id}`" if found else f"no run `{run_id}` in {where}"
-        raise RunError(what, hint=f"`lakelogic runs {where}` lists them", code="LL430")
+        raise RunError(what, hint=f"`lakelogic runs {where}` lists them", code="LL480")
     if output is OutputFormat.JSON:
         print_json(found[0].to_dict())
     else:

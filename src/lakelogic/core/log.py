@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from traceback import format_exception
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from loguru import logger
@@ -42,20 +43,23 @@ def configure_log(
     logger.add(
         write,
         level=level,
-        format=_json_line if form == "json" else lambda _: text,
+        format=(lambda record: _json_line(record, traceback)) if form == "json" else lambda _: text,
         colorize=form == "text" and (terminal if colour is None else colour),
         diagnose=False,  # it would print the values of local variables, and those may be rows or keys
         backtrace=False,
     )
 
 
-def _json_line(record: Record) -> str:
+def _json_line(record: Record, traceback: bool) -> str:
     entry: dict[str, Any] = {
         "time": record["time"].isoformat(timespec="milliseconds"),
         "level": record["level"].name,
         "message": record["message"],
         **record["extra"],
     }
+    error = record["exception"]
+    if error is not None and traceback:
+        entry["exception"] = "".join(format_exception(error.type, error.value, error.traceback))
     # loguru formats what this returns once more, so braces of the JSON must not look like fields.
     record["extra"]["_json"] = json.dumps(entry, default=str)
     return "{extra[_json]}\n"

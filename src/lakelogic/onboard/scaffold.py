@@ -23,7 +23,7 @@ def write_scaffold(folder: Path) -> tuple[Path, ...]:
         raise RunError(
             f"`{taken[0]}` is already there",
             hint="choose another folder; nothing was written",
-            code="LL420",
+            code="LL481",
         )
     templates = files("lakelogic.onboard") / "templates"
     for name, path in targets.items():

@@ -1,0 +1,43 @@
+"""Write the parts of docs/ that repeat what the code says: settings and commands."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from lakelogic.core.settings import VARIABLES
+
+DOCS = Path(__file__).parent
+MARK = "<!-- settings -->"
+COMMANDS = ("run", "validate", "explain", "schema", "init", "doctor", "runs list", "runs show", "version")
+
+
+def settings_table() -> str:
+    """One row per variable that is read."""
+    rows = (f"| `{name}` | {meaning} |\n" for name, meaning in VARIABLES.items())
+    return "| variable | meaning |\n|---|---|\n" + "".join(rows)
+
+
+def write_settings() -> None:
+    page = DOCS / "setup.md"
+    before = page.read_text(encoding="utf-8").partition(MARK)[0]
+    page.write_text(f"{before}{MARK}\n\n{settings_table()}", encoding="utf-8")
+
+
+def write_commands() -> None:
+    """The help of every command, as the terminal shows it."""
+    parts = ["# Commands\n\nWritten by `make docs` from the help texts.\n"]
+    environ = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100", "TERM": "dumb"}
+    for command in COMMANDS:
+        arguments = [str(Path(sys.executable).parent / "lakelogic"), *command.split(), "--help"]
+        text = subprocess.run(arguments, env=environ, capture_output=True, text=True, check=True).stdout
+        lines = "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
+        parts.append(f"\n## {command}\n\n```\n{lines}\n```\n")
+    (DOCS / "reference" / "commands.md").write_text("".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_settings()
+    write_commands()
