@@ -88,7 +88,7 @@ def _choice(given: Mapping[str, str], name: str, choices: tuple[str, ...]) -> st
     for choice in choices:
         if choice.lower() == value.lower():
             return choice
-    raise RunError(f"{name} is `{value}`", hint=f"one of: {', '.join(choices)}", code="LL401")
+    raise RunError(f"{name} is `{value}`", hint=f"one of: {', '.join(choices)}", code="LL490")
 
 
 def _log_level(given: Mapping[str, str]) -> LogLevel:

@@ -45,7 +45,7 @@ def fetch_jars(settings: Settings, environ: Mapping[str, str]) -> Path:
         raise RunError(
             f"LAKELOGIC_JARS names `{settings.jars}`, but `{DELTA_JAR}` is not there",
             hint="copy the jars there, or unset LAKELOGIC_JARS to have them fetched",
-            code="LL410",
+            code="LL491",
         )
     settings.jars.parent.mkdir(parents=True, exist_ok=True)
     # Beside the final folder, so that the rename at the end is one step on one file system.
@@ -59,7 +59,7 @@ def _resolve(work: Path, environ: Mapping[str, str]) -> None:
     spark = _find_spark()
     java = find_java(environ)
     if java is None or java.too_old:
-        raise RunError("Java 17 or newer was not found", hint=HOW_TO_GET_JAVA, code="LL411")
+        raise RunError("Java 17 or newer was not found", hint=HOW_TO_GET_JAVA, code="LL492")
     script = work / "nothing.py"
     script.touch()
     submit = [str(spark / "bin" / "spark-submit"), "--master", "local[1]", "--packages", DELTA_PACKAGE]
@@ -74,13 +74,13 @@ def _resolve(work: Path, environ: Mapping[str, str]) -> None:
         check=False,
     )
     if not has_jars(work / "jars"):
-        raise RunError(f"`{DELTA_PACKAGE}` could not be fetched: {_reason(done.stderr)}", code="LL412")
+        raise RunError(f"`{DELTA_PACKAGE}` could not be fetched: {_reason(done.stderr)}", code="LL493")
 
 
 def _find_spark() -> Path:
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
-        raise RunError("pyspark is not installed", hint="pip install 'lakelogic[spark]'", code="LL413")
+        raise RunError("pyspark is not installed", hint="pip install 'lakelogic[spark]'", code="LL494")
     return Path(found.origin).parent
 
 

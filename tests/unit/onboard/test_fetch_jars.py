@@ -53,7 +53,7 @@ def test_an_unreachable_repository_is_named_with_the_ways_out(
     monkeypatch.delenv("LAKELOGIC_JARS", raising=False)
 
     def unreachable(*_: object) -> None:
-        raise RunError("could not be fetched: Host not found", code="LL412")
+        raise RunError("could not be fetched: Host not found", code="LL493")
 
     monkeypatch.setattr(subject, "_resolve", unreachable)
     assert subject.main() == 1
