@@ -1,15 +1,13 @@
 """The whole contract: what was declared, frozen, with the place of every value."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ConfigDict, PrivateAttr, model_validator
+from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
 from lakelogic.contract.governance import BreakingChangePolicy, Compliance, Cost
-from lakelogic.contract.grammar import ContractModel, FreeForm, Setting, Text, Texts, Version
+from lakelogic.contract.grammar import ContractModel, FreeForm, Setting, Text, Texts, Version, block
 from lakelogic.contract.info import Info
 from lakelogic.contract.lineage import Lineage
 from lakelogic.contract.links import Link
@@ -39,33 +37,33 @@ class Contract(ContractModel):
     dialect: Text = "spark"
     engine: EngineName | None = None
     extends: Text | None = None
-    info: Info = Info()
-    metadata: FreeForm = {}
+    info: Info = block()
+    metadata: FreeForm = Field(default_factory=dict)
     upstream: tuple[UpstreamItem, ...] = ()
     downstream: tuple[Downstream, ...] = ()
     consumers: Texts = ()
     source: Source | None = None
     links: tuple[Link, ...] = ()
-    model: Model = Model()
+    model: Model = block()
     primary_key: Texts = ()
-    schema_policy: SchemaPolicy = SchemaPolicy()
+    schema_policy: SchemaPolicy = block()
     transformations: Transformations = ()
     external_logic: ExternalLogic | None = None
-    quality: Quality = Quality()
-    quarantine: Quarantine = Quarantine()
+    quality: Quality = block()
+    quarantine: Quarantine = block()
     materialization: Materialization | None = None
-    lineage: Lineage = Lineage()
-    service_levels: ServiceLevels = ServiceLevels()
+    lineage: Lineage = block()
+    service_levels: ServiceLevels = block()
     breaking_change_policy: BreakingChangePolicy | None = None
     notifications: tuple[Notification, ...] = ()
     compliance: Compliance | None = None
     cost: Cost | None = None
     resilience: Resilience | None = None
     views: tuple[View, ...] = ()
-    stages: dict[str, FreeForm] = {}
-    environments: dict[str, FreeForm] = {}
+    stages: dict[str, FreeForm] = Field(default_factory=dict)
+    environments: dict[str, FreeForm] = Field(default_factory=dict)
     tests: tuple[ContractTest, ...] = ()
-    spark: dict[str, Setting] = {}
+    spark: dict[str, Setting] = Field(default_factory=dict)
 
     _positions: Positions = PrivateAttr(default_factory=Positions)
 
@@ -74,14 +72,14 @@ class Contract(ContractModel):
     def _resolve(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
-        block = dict(value)
-        name = _get(block, "info", "table_name")
-        if "dataset" not in block and isinstance(name, str):
-            block["dataset"] = name
-        keys = [key for _, key in declared_keys(block)]
-        if keys and "primary_key" not in block:
-            block["primary_key"] = keys[0]
-        return block
+        given = dict(value)
+        name = _get(given, "info", "table_name")
+        if "dataset" not in given and isinstance(name, str):
+            given["dataset"] = name
+        keys = [key for _, key in declared_keys(given)]
+        if keys and "primary_key" not in given:
+            given["primary_key"] = keys[0]
+        return given
 
     @property
     def fields(self) -> tuple[ModelField, ...]:
@@ -104,6 +102,10 @@ class Contract(ContractModel):
     def origin(self, path: str) -> str:
         """Who said so: `contract.yaml:12:3`, `environment dev`, `--set`, `default`."""
         return self._positions.origin(path)
+
+    def written(self, path: str) -> str | None:
+        """A text as the author wrote it, with its `${...}`: what to show instead of the value."""
+        return self._positions.written(path)
 
     def redact(self, text: str) -> str:
         """Write `${...}` back where a text holds a value that came from the environment or a secret store."""

@@ -1,7 +1,5 @@
 """`quality.dataset_rules`: what must hold for the accepted rows together, one class per kind."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator

@@ -7,8 +7,8 @@ import re
 from lakelogic.contract.mistakes import suggest
 
 _SIMPLE = (
-    "string", "int", "long", "float", "double", "boolean", "date", "timestamp", "timestamp_ntz", "binary", "json",
-    "short", "byte",
+    "string", "int", "long", "float", "double", "boolean", "date", "timestamp", "timestamp_ntz", "binary",
+    "json", "short", "byte",
 )  # fmt: skip
 _ALIASES = {"integer": "int", "bigint": "long", "bool": "boolean", "smallint": "short", "tinyint": "byte"}
 _NAMES = (*_SIMPLE, "decimal(12,2)", "array<string>", "map<string,string>", "struct<name:string>")
@@ -70,7 +70,8 @@ def _type(tokens: list[str]) -> str:
 def _decimal(text: str) -> str:
     precision, scale = (int(part) for part in text[len("decimal(") : -1].split(","))
     if not 1 <= precision <= 38 or scale > precision:
-        raise FieldTypeError(f"`{text}` is not a type", "precision goes from 1 to 38, scale from 0 to precision")
+        hint = "precision goes from 1 to 38, scale from 0 to precision"
+        raise FieldTypeError(f"`{text}` is not a type", hint)
     return f"decimal({precision},{scale})"
 
 
@@ -84,7 +85,8 @@ def _bracketed(tokens: list[str], count: int) -> list[str]:
 
 
 def _struct(tokens: list[str]) -> str:
-    parts, opening = [], "<"
+    parts: list[str] = []
+    opening = "<"
     while not parts or (tokens and tokens[0] == ","):
         _expect(tokens, opening)
         name = tokens.pop(0) if tokens else ""

@@ -1,6 +1,6 @@
 """`breaking_change_policy`, `compliance`, `cost`: promises around the data, for people to read."""
 
-from __future__ import annotations
+from pydantic import Field
 
 from lakelogic.contract.grammar import ContractModel, Count, Duration, Flag, FreeForm, Number, Text, Texts
 
@@ -20,7 +20,7 @@ class Compliance(ContractModel):
     legal_basis: Text | None = None
     retention: Duration | None = None
     subject_key: Text | None = None
-    ai_act: FreeForm = {}
+    ai_act: FreeForm = Field(default_factory=dict)
 
 
 class Cost(ContractModel):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
 
 from lakelogic.contract.duration import parse_duration
 from lakelogic.contract.mistakes import mistake
@@ -25,6 +25,12 @@ class ContractModel(BaseModel):
         # A value may come from the environment; it must not reach a message.
         hide_input_in_errors=True,
     )
+
+
+def block() -> Any:
+    """The default of a block that is there even where nobody wrote it."""
+    # Not an instance: that would build the block's own validator at import.
+    return Field(default_factory=dict, validate_default=True)
 
 
 def describe_type(value: object) -> str:
@@ -49,30 +55,30 @@ def describe_type(value: object) -> str:
 def _check_text(value: object) -> str:
     if isinstance(value, str):
         if not value.strip():
-            raise mistake("LL113", "expected text, got an empty text")
+            raise mistake("LL113", "must be text, and is empty")
         return str(value)
     hint = 'put it in quotes: "..."' if isinstance(value, int | float) else None
-    raise mistake("LL113", f"expected text, got {describe_type(value)}", hint)
+    raise mistake("LL113", f"must be text, not {describe_type(value)}", hint)
 
 
 def _check_number(value: object) -> int | float:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
-    raise mistake("LL113", f"expected a number, got {describe_type(value)}")
+    raise mistake("LL113", f"must be a number, not {describe_type(value)}")
 
 
 def _check_count(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     got = "another number" if isinstance(value, float | int) else describe_type(value)
-    raise mistake("LL113", f"expected a whole number, 0 or more, got {got}")
+    raise mistake("LL113", f"must be a whole number, 0 or more, not {got}")
 
 
 def _check_ratio(value: object) -> float:
     number = _check_number(value)
     if 0 <= number <= 1:
         return float(number)
-    raise mistake("LL114", "expected a ratio from 0 to 1", "20 % is written 0.2")
+    raise mistake("LL114", "must be a ratio from 0 to 1", "20 % is written 0.2")
 
 
 def _check_flag(value: object) -> bool:
@@ -81,25 +87,31 @@ def _check_flag(value: object) -> bool:
     hint = None
     if isinstance(value, str) and value.lower() in {"yes", "no", "on", "off", "y", "n", "true", "false"}:
         hint = "write `true` or `false`, without quotes; `yes`, `no`, `on` and `off` are text in YAML 1.2"
-    raise mistake("LL113", f"expected true or false, got {describe_type(value)}", hint)
+    raise mistake("LL113", f"must be true or false, not {describe_type(value)}", hint)
 
 
 def _check_scalar(value: object) -> str | int | float | bool | None:
     if value is None or isinstance(value, str | int | float | bool):
         return value
-    raise mistake("LL113", f"expected one value, got {describe_type(value)}")
+    raise mistake("LL113", f"must be one value, not {describe_type(value)}")
 
 
 def _check_bound(value: object) -> int | float | str:
     if isinstance(value, int | float | str) and not isinstance(value, bool) and value != "":
         return value
-    raise mistake("LL113", f"expected a number or a date in quotes, got {describe_type(value)}")
+    raise mistake("LL113", f"must be a number or a date in quotes, not {describe_type(value)}")
 
 
 def _check_setting(value: object) -> str | int | float | bool | Secret:
     if isinstance(value, str | int | float | bool | Secret):
         return value
-    raise mistake("LL113", f"expected one value, got {describe_type(value)}")
+    raise mistake("LL113", f"must be one value, not {describe_type(value)}")
+
+
+def _check_property(value: object) -> str | int | float | bool:
+    if isinstance(value, str | int | float | bool):
+        return value
+    raise mistake("LL113", f"must be one value, not {describe_type(value)}")
 
 
 def _check_duration(value: object) -> timedelta:
@@ -109,11 +121,27 @@ def _check_duration(value: object) -> timedelta:
         return parse_duration(_check_text(value))
     except ValueError as error:
         hint = "write a number and a unit: `30m`, `6h`, `3d`; units are ms, s, m, h, d, w"
-        raise mistake("LL115", "expected a duration", hint) from error
+        raise mistake("LL115", "must be a duration", hint) from error
 
 
 def _one_or_many(value: object) -> object:
     return (value,) if isinstance(value, str) else value
+
+
+def _check_free_form(value: object) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    raise mistake("LL113", f"must be a mapping, not {describe_type(value)}")
+
+
+def _plain(value: object) -> object:
+    match value:
+        case Mapping():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return tuple(_plain(item) for item in value)
+        case _:
+            return value
 
 
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
@@ -125,8 +153,8 @@ def _check_version(value: object) -> str:
         return str(value)
     parts = (text.lstrip("vV") or "1").split(".")[:3]
     whole = parts if all(part.isdigit() for part in parts) else ["1"]
-    example = ".".join(str(int(part)) for part in (whole + ["0", "0"])[:3])
-    raise mistake("LL116", "expected a version of three numbers", f'write it in quotes: "{example}"')
+    example = ".".join(str(int(part)) for part in [*whole, "0", "0"][:3])
+    raise mistake("LL116", "must be a version of three numbers", f'write it in quotes: "{example}"')
 
 
 _TEXT = {"type": "string", "minLength": 1}
@@ -160,6 +188,13 @@ Duration = Annotated[
 Version = Annotated[
     str, PlainValidator(_check_version), WithJsonSchema({"type": "string", "pattern": r"^\d+\.\d+\.\d+"})
 ]
+# Properties end up in a table, where everyone can read them: no secrets.
+Property = Annotated[
+    str | int | float | bool,
+    PlainValidator(_check_property),
+    WithJsonSchema({"type": ["string", "number", "boolean"]}),
+]
 # One name or a list of names.
 Texts = Annotated[tuple[Text, ...], BeforeValidator(_one_or_many), WithJsonSchema(_TEXTS)]
-FreeForm = dict[str, Any]
+# Keys and values of the author's choice.
+FreeForm = Annotated[dict[str, Any], PlainValidator(_check_free_form), WithJsonSchema({"type": "object"})]

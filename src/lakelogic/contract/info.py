@@ -1,7 +1,5 @@
 """`info`: what the data product is and who answers for it."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from lakelogic.contract.grammar import ContractModel, Text, Texts

@@ -1,6 +1,6 @@
 """`lineage`: the columns that tell where a row came from."""
 
-from __future__ import annotations
+from pydantic import Field
 
 from lakelogic.contract.grammar import ContractModel, Flag, Text, Texts
 
@@ -13,4 +13,4 @@ class Lineage(ContractModel):
     capture_source_path: Flag = True
     capture_processed_at: Flag = True
     preserve_upstream: Texts = ()
-    columns: dict[str, Text] = {}
+    columns: dict[str, Text] = Field(default_factory=dict)

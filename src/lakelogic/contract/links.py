@@ -1,6 +1,6 @@
 """`links`: further relations that steps and rules may join by name."""
 
-from __future__ import annotations
+from pydantic import Field
 
 from lakelogic.contract.grammar import ContractModel, Flag, Setting, Text, Texts
 from lakelogic.contract.source import SourceFormat
@@ -13,7 +13,7 @@ class Link(ContractModel):
     path: Text | None = None
     dataset: Text | None = None
     format: SourceFormat | None = None
-    options: dict[str, Setting] = {}
+    options: dict[str, Setting] = Field(default_factory=dict)
     columns: Texts = ()
     filter: Text | None = None
     broadcast: Flag = False

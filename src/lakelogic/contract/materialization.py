@@ -1,10 +1,10 @@
 """`materialization`: where accepted rows land, and how."""
 
-from __future__ import annotations
-
 from typing import Literal
 
-from lakelogic.contract.grammar import ContractModel, Duration, Flag, Scalar, Setting, Text, Texts
+from pydantic import Field
+
+from lakelogic.contract.grammar import ContractModel, Duration, Flag, Property, Scalar, Text, Texts, block
 
 Strategy = Literal["append", "merge", "scd2", "cdc", "overwrite", "overwrite_partitions", "snapshot"]
 
@@ -72,8 +72,8 @@ class Materialization(ContractModel):
     primary_key: Texts = ()
     partition_by: Texts = ()
     cluster_by: Texts = ()
-    table_properties: dict[str, Setting] = {}
-    merge: Merge = Merge()
+    table_properties: dict[str, Property] = Field(default_factory=dict)
+    merge: Merge = block()
     scd2: Scd2 | None = None
     soft_delete: SoftDelete | None = None
     reprocess: Reprocess | None = None

@@ -10,10 +10,13 @@ from pydantic_core import PydanticCustomError
 MISTAKE = "lakelogic_mistake"
 
 
-def mistake(code: str, message: str, hint: str | None = None, *, key: str | None = None) -> PydanticCustomError:
+def mistake(
+    code: str, message: str, hint: str | None = None, *, key: str | None = None
+) -> PydanticCustomError:
     """Build the error that a validator raises; `key` names the key below the value that it speaks of."""
-    # Pydantic fills {placeholders} of the template from the context, so that braces in the text stay as they are.
-    return PydanticCustomError(MISTAKE, "{message}", {"code": code, "message": message, "hint": hint, "key": key})
+    context = {"code": code, "message": message, "hint": hint, "key": key}
+    # The message is filled into a template, so that braces in it stay as they are.
+    return PydanticCustomError(MISTAKE, "{message}", context)
 
 
 def suggest(word: str, known: Iterable[str]) -> str:

@@ -1,7 +1,5 @@
 """`model`: the columns that rows must have, with their types and limits."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, PlainValidator, WithJsonSchema, model_validator
@@ -17,7 +15,7 @@ MaskingStrategy = Literal[
 
 def _check_field_type(value: object) -> str:
     if not isinstance(value, str):
-        raise mistake("LL113", f"expected a type, got {describe_type(value)}")
+        raise mistake("LL113", f"must be a type, not {describe_type(value)}")
     try:
         return parse_field_type(value)
     except FieldTypeError as error:
@@ -81,7 +79,7 @@ class ModelField(ContractModel):
                 raise mistake("LL118", f"`{alias}` says the same as `{key}`", "keep one of them", key=alias)
             given = field.pop(alias)
             if key == "required" and not isinstance(given, bool):
-                raise mistake("LL113", f"expected true or false, got {describe_type(given)}", key=alias)
+                raise mistake("LL113", f"must be true or false, not {describe_type(given)}", key=alias)
             field[key] = given if key != "required" else not given
         return field
 

@@ -1,7 +1,5 @@
 """`upstream`, `downstream`: the datasets this one stands between."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator

@@ -1,7 +1,5 @@
 """Items written as one key that names their kind: `- rename: {...}`, `- not_null: [...]`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -32,7 +30,7 @@ class OneKeyItem(ContractModel):
             return dict(body)
         if cls.SHORT is not None:
             return {cls.SHORT: body}
-        raise mistake("LL113", f"expected a mapping, got {describe_type(body)}")
+        raise mistake("LL113", f"must be a mapping, not {describe_type(body)}")
 
 
 def number_items(prefix: str) -> Callable[[Any], Any]:
@@ -49,15 +47,17 @@ def number_items(prefix: str) -> Callable[[Any], Any]:
     return number
 
 
-def parse_item(noun: str, kinds: Mapping[str, type[OneKeyItem]], beside: frozenset[str]) -> Callable[[Any], Any]:
-    """Make the validator that turns a one-key mapping into a tagged one; `beside` keys may stand next to the kind."""
+def parse_item(
+    noun: str, kinds: Mapping[str, type[OneKeyItem]], beside: frozenset[str]
+) -> Callable[[Any], Any]:
+    """Make the validator that tags a one-key mapping; `beside` keys may stand next to the kind."""
 
     def parse(item: Any) -> Any:
         if isinstance(item, OneKeyItem):
             return item
         if not isinstance(item, Mapping):
             hint = f"write its kind as the key: `- {next(iter(kinds))}: ...`"
-            raise mistake("LL113", f"expected a {noun}, got {describe_type(item)}", hint)
+            raise mistake("LL113", f"must be a {noun}, not {describe_type(item)}", hint)
         kind = _kind_of(noun, item, kinds, beside)
         body = kinds[kind].from_body(item[kind])
         rest = {key: value for key, value in item.items() if key != kind}

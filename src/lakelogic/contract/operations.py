@@ -1,7 +1,5 @@
 """`external_logic`, `notifications`, `resilience`, `views`, `tests`: what surrounds a run."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
@@ -21,7 +19,7 @@ class ExternalLogic(ContractModel):
     type: Literal["python", "notebook"] = "python"
     path: Text
     entrypoint: Text = "run"
-    args: FreeForm = {}
+    args: FreeForm = Field(default_factory=dict)
 
 
 class Notification(ContractModel):
@@ -45,7 +43,7 @@ class View(ContractModel):
     """A view for readers who may not see the table: column to SQL."""
 
     name: Text
-    columns: dict[str, Text] = {}
+    columns: dict[str, Text] = Field(default_factory=dict)
     grant_select: Texts = ()
 
 

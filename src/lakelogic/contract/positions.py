@@ -1,23 +1,132 @@
-"""Where every key and value of a contract stands."""
+"""Where every value of a contract stands, and who put it there."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
+from lakelogic.contract.yaml_tree import Mark, YamlList, YamlMap
 from lakelogic.core.errors import Place
+
+Part = str | int
+
+# Keys that may be written another way, by their long form.
+_OTHER_SPELLINGS = {
+    "accepted_values": "allowed_values",
+    "required": "nullable",
+    "json_path": "path",
+    "from_": "from",
+}
+# A value that is resolved from several places.
+_ELSEWHERE = {
+    "primary_key": ("model.primary_key", "materialization.primary_key"),
+    "dataset": ("info.table_name",),
+}
+_SHORT_VALUE = 6  # shorter values of variables are words such as `dev`; hiding them would garble any text
 
 
 @dataclass(frozen=True)
 class Positions:
-    """The places of a contract's values."""
+    """The values as they were written, after all layers were laid over each other."""
 
     file: str = "contract.yaml"
+    tree: YamlMap | None = field(default=None, repr=False)
+    hidden: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def at(self, path: str) -> Place:
-        return Place(self.file, 1, 1, path)
+        found = self._find(path)
+        if found is None:
+            return Place(self.file, 1, 1, path)
+        return mark_of(self.tree, found).place(path)
 
     def origin(self, path: str) -> str:
-        return "default"
+        found = self._find(path)
+        parts = split_path(path)
+        if found is None or (len(found) < len(parts) and not _written_short(self.tree, found)):
+            return "default"
+        mark = mark_of(self.tree, found)
+        return mark.origin or str(mark.place())
+
+    def written(self, path: str) -> str | None:
+        """A text value as the author wrote it, with its `${...}`."""
+        found = self._find(path)
+        if found is None:
+            return None
+        value = value_of(self.tree, found)
+        return mark_of(self.tree, found).written or (value if isinstance(value, str) else None)
 
     def redact(self, text: str) -> str:
+        for value, written in self.hidden:
+            if written.startswith("${secret:"):
+                text = text.replace(value, "***")
+            elif len(value) >= _SHORT_VALUE:
+                text = text.replace(value, written)
         return text
+
+    def _find(self, path: str) -> tuple[Part, ...] | None:
+        for each in (path, *_ELSEWHERE.get(path, ())):
+            found = locate(self.tree, split_path(each))
+            if found:
+                return found
+        return None
+
+
+def split_path(path: str) -> tuple[Part, ...]:
+    """`model.fields.0` as keys and indexes."""
+    return tuple(int(part) if part.isdigit() else part for part in path.split("."))
+
+
+def locate(tree: Any, parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Find the written path that stands for a path in long form, as deep as it goes.
+
+    Items of a list may be written short (`- rename: {a: b}` for `{kind: rename, mapping: {a: b}}`), so that
+    below a list some parts have no counterpart; outside of lists every part has.
+    """
+    return _search(tree, tuple(parts), inside_item=False)[2]
+
+
+def _search(node: Any, parts: tuple[Part, ...], inside_item: bool) -> tuple[bool, int, tuple[Part, ...]]:
+    # Best is the way that reaches the last part; among those, the one that leaves out the fewest.
+    if not parts:
+        return (False, 0, ())
+    best: tuple[bool, int, tuple[Part, ...]] = (False, 0, ())
+    if inside_item:
+        best = _search(node, parts[1:], True)
+    key = _key_in(node, parts[0])
+    if key is not None:
+        last, count, path = _search(node[key], parts[1:], inside_item or isinstance(node, YamlList))
+        way = (last or len(parts) == 1, count + 1, (key, *path))
+        if way[:2] >= best[:2]:
+            best = way
+    return best
+
+
+def _key_in(node: Any, part: Part) -> Any:
+    if isinstance(node, YamlMap):
+        for key in (str(part), _OTHER_SPELLINGS.get(str(part))):
+            if key in node:
+                return key
+    if isinstance(node, YamlList) and isinstance(part, int) and part < len(node):
+        return part
+    return None
+
+
+def value_of(tree: Any, path: Sequence[Part]) -> Any:
+    """The value at a written path."""
+    for part in path:
+        tree = tree[part]
+    return tree
+
+
+def mark_of(tree: Any, path: Sequence[Part]) -> Mark:
+    """The mark of the value at a written path."""
+    if not path:
+        mark: Mark = tree.mark
+        return mark
+    parent: YamlMap | YamlList = value_of(tree, path[:-1])
+    return parent.mark_of(path[-1])
+
+
+def _written_short(tree: Any, path: Sequence[Part]) -> bool:
+    return not isinstance(value_of(tree, path), YamlMap)

@@ -1,7 +1,5 @@
 """`quality`: the rules, and what their failure means."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from lakelogic.contract.dataset_rules import DatasetRules

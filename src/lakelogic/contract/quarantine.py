@@ -1,7 +1,5 @@
 """`quarantine`: where rejected rows go."""
 
-from __future__ import annotations
-
 from lakelogic.contract.grammar import ContractModel, Duration, Flag, Text
 
 

@@ -1,7 +1,5 @@
 """`quality.row_rules`: what must hold for a single row, one class per kind."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
@@ -91,10 +89,14 @@ class LifecycleWindow(_RowRule):
 
 
 _Kind = SqlRule | NotNull | AcceptedValues | RegexMatch | Range | ReferentialIntegrity | LifecycleWindow
-ROW_RULE_KINDS: dict[str, type[OneKeyItem]] = {cls.model_fields["kind"].default: cls for cls in _Kind.__args__}
+ROW_RULE_KINDS: dict[str, type[OneKeyItem]] = {
+    cls.model_fields["kind"].default: cls for cls in _Kind.__args__
+}
 ROW_RULE_BESIDE = frozenset({"name", "category", "severity", "description", "phase", "on_null", "dialect"})
 
 RowRule = Annotated[
-    _Kind, Field(discriminator="kind"), BeforeValidator(parse_item("row rule", ROW_RULE_KINDS, ROW_RULE_BESIDE))
+    _Kind,
+    Field(discriminator="kind"),
+    BeforeValidator(parse_item("row rule", ROW_RULE_KINDS, ROW_RULE_BESIDE)),
 ]
 RowRules = Annotated[tuple[RowRule, ...], BeforeValidator(number_items("quality.row_rules"))]

@@ -1,7 +1,5 @@
 """`schema_policy`: what happens when the source's columns are not the declared ones."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import model_validator

@@ -1,6 +1,6 @@
 """`service_levels`: what readers may rely on. Declared here, recorded, not yet monitored."""
 
-from __future__ import annotations
+from pydantic import Field
 
 from lakelogic.contract.grammar import ContractModel, Count, Duration, Number, Ratio, Text, Texts
 
@@ -34,7 +34,7 @@ class ServiceLevels(ContractModel):
     freshness_hours: Number | None = None
     freshness: Freshness | None = None
     row_count: RowCountLimits | None = None
-    completeness: dict[str, Ratio] = {}
+    completeness: dict[str, Ratio] = Field(default_factory=dict)
     availability: Ratio | None = None
     schedule: Text | None = None
     anomaly: Anomaly | None = None

@@ -1,12 +1,10 @@
 """`source`: where rows come from and which of them a run reads."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from lakelogic.contract.grammar import ContractModel, Count, Duration, Flag, Setting, Text, Texts
 
@@ -59,7 +57,7 @@ class Source(ContractModel):
     path: Text | None = None
     pattern: Text | None = None
     format: SourceFormat | None = None
-    options: dict[str, Setting] = {}
+    options: dict[str, Setting] = Field(default_factory=dict)
     load_mode: Literal["full", "incremental", "cdc"] = "full"
     watermark_strategy: Literal["pipeline_log", "file_mtime", "max_target", "delta_version"] = "pipeline_log"
     watermark_field: Text | None = None
@@ -75,8 +73,6 @@ class Source(ContractModel):
     @model_validator(mode="before")
     @classmethod
     def _read_off_path(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            value = {"path": value}
         if not isinstance(value, Mapping):
             return value
         block = dict(value)

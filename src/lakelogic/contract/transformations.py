@@ -1,7 +1,5 @@
 """`transformations`: the steps that rows go through, one class per kind."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
@@ -115,7 +113,7 @@ class Derive(_Enriching):
     def from_body(cls, body: Any) -> dict[str, Any]:
         if not isinstance(body, Mapping):
             hint = 'write the new column and its SQL: `derive: { net: "amount - fee" }`'
-            raise mistake("LL113", f"expected a mapping, got {describe_type(body)}", hint)
+            raise mistake("LL113", f"must be a mapping, not {describe_type(body)}", hint)
         if set(body) == {"field", "sql"} and isinstance(body["field"], str):
             return {"columns": {body["field"]: body["sql"]}}
         return {"columns": dict(body)}
@@ -233,7 +231,7 @@ def _check_join_on(value: object) -> tuple[str, ...] | str:
     if isinstance(value, list | tuple) and value and all(isinstance(name, str) for name in value):
         return tuple(value)
     hint = "write one column, a list of columns, or a SQL condition"
-    raise mistake("LL113", f"expected columns, got {describe_type(value)}", hint)
+    raise mistake("LL113", f"must be columns, not {describe_type(value)}", hint)
 
 
 _JOIN_ON = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
@@ -251,7 +249,7 @@ class Join(_Enriching):
     fields: Texts = ()
     type: Literal["left", "inner"] = "left"
     prefix: str = ""
-    defaults: dict[str, Scalar] = {}
+    defaults: dict[str, Scalar] = Field(default_factory=dict)
 
 
 class Pivot(_Enriching):
@@ -300,9 +298,9 @@ class Union(_Enriching):
 
 
 _Kind = (
-    SqlStep | Deduplicate | Rename | Select | Drop | Cast | Trim | Lower | Upper | Derive | CoalesceStep | MapValues
-    | Filter | Split | Explode | JsonExtract | Bucket | DateDiff | DateRangeExplode | Lookup | Join | Pivot
-    | Unpivot | WindowStep | Rollup | Union
+    SqlStep | Deduplicate | Rename | Select | Drop | Cast | Trim | Lower | Upper | Derive | CoalesceStep
+    | MapValues | Filter | Split | Explode | JsonExtract | Bucket | DateDiff | DateRangeExplode | Lookup
+    | Join | Pivot | Unpivot | WindowStep | Rollup | Union
 )  # fmt: skip
 STEP_KINDS: dict[str, type[OneKeyItem]] = {cls.model_fields["kind"].default: cls for cls in _Kind.__args__}
 STEP_BESIDE = frozenset({"phase", "dialect"})

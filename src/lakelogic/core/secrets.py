@@ -22,9 +22,10 @@ class Secret:
 
     __slots__ = ("_text",)
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, remember: bool = True) -> None:
         self._text = text
-        remember_secret(text)
+        if remember:
+            remember_secret(text)
 
     def reveal(self) -> str:
         return self._text
@@ -47,6 +48,11 @@ class Secret:
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> core_schema.CoreSchema:
         shown = core_schema.plain_serializer_function_ser_schema(lambda secret: SHOWN)
         return core_schema.is_instance_schema(cls, serialization=shown)
+
+
+def reveal(setting: str | int | float | bool | Secret) -> str | int | float | bool:
+    """A setting as a library needs it; call it only at the edge to that library."""
+    return setting.reveal() if isinstance(setting, Secret) else setting
 
 
 class SecretStore(Protocol):

@@ -1,0 +1,192 @@
+"""What must hold between the parts of a contract, once each part is well formed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from lakelogic.contract.contract import Contract
+from lakelogic.contract.mistakes import suggest
+from lakelogic.contract.row_rules import LifecycleWindow, Range, ReferentialIntegrity
+from lakelogic.contract.transformations import Bucket, Join, Lookup, Union
+from lakelogic.core.errors import Problem
+
+_NEEDS_KEY = frozenset({"merge", "scd2", "cdc"})
+
+
+def check_contract(contract: Contract) -> Iterator[Problem]:
+    """All mistakes that show only when parts are seen together."""
+    checks = (
+        _names_are_unique, _key_is_agreed, _key_is_there, _columns_are_declared, _links_are_declared,
+        _links_have_a_place, _limits_are_in_order, _source_is_complete, _bins_have_limits, _masking_fits,
+    )  # fmt: skip
+    return chain.from_iterable(check(contract) for check in checks)
+
+
+def _names_are_unique(contract: Contract) -> Iterator[Problem]:
+    rules = contract.quality.row_rules
+    lists: tuple[tuple[str, str, Iterable[str | None]], ...] = (
+        ("model.fields", "field", (field.name for field in contract.fields)),
+        ("quality.row_rules", "row rule", (rule.name for rule in rules)),
+        ("quality.dataset_rules", "dataset rule", (rule.name for rule in contract.quality.dataset_rules)),
+        ("links", "link", (link.name for link in contract.links)),
+    )
+    for path, noun, names in lists:
+        seen: dict[str, int] = {}
+        for index, name in enumerate(names):
+            if name is not None and name.lower() in seen:
+                first = contract.at(f"{path}.{seen[name.lower()]}.name")
+                place = contract.at(f"{path}.{index}.name")
+                hint = f"the other stands on line {first.line}; SQL does not tell upper case from lower"
+                yield Problem("LL150", f"two {noun}s are called `{name}`", place, hint)
+            elif name is not None:
+                seen[name.lower()] = index
+
+
+def _key_is_agreed(contract: Contract) -> Iterator[Problem]:
+    flagged = tuple(field.name for field in contract.fields if field.primary_key)
+    materialization = contract.materialization
+    others = (
+        ("model.primary_key", contract.model.primary_key),
+        ("materialization.primary_key", materialization.primary_key if materialization else ()),
+    )
+    for path, declared in others:
+        if declared and declared != contract.primary_key:
+            yield _disagreement(contract, path, declared)
+    if flagged and set(flagged) != set(contract.primary_key):
+        index = next(number for number, field in enumerate(contract.fields) if field.primary_key)
+        yield _disagreement(contract, f"model.fields.{index}.primary_key", flagged)
+
+
+def _disagreement(contract: Contract, path: str, declared: tuple[str, ...]) -> Problem:
+    key = ", ".join(contract.primary_key)
+    hint = f"elsewhere the key is [{key}] ({contract.origin('primary_key')}); declare it once"
+    return Problem(
+        "LL151", f"the primary key is also declared as [{', '.join(declared)}]", contract.at(path), hint
+    )
+
+
+def _key_is_there(contract: Contract) -> Iterator[Problem]:
+    materialization = contract.materialization
+    if materialization and materialization.strategy in _NEEDS_KEY and not contract.primary_key:
+        message = f"strategy `{materialization.strategy}` needs a primary key"
+        hint = "list the key columns under materialization.primary_key"
+        yield Problem("LL152", message, contract.at("materialization.strategy"), hint)
+    for name, count in Counter(contract.primary_key).items():
+        if count > 1:
+            yield Problem("LL151", f"`{name}` stands twice in the primary key", contract.at("primary_key"))
+
+
+def _columns_are_declared(contract: Contract) -> Iterator[Problem]:
+    # Steps may make columns, and an open model lets others through: the plan, which knows both, checks those.
+    closed = contract.schema_policy.unknown_fields != "allow" and not contract.transformations
+    if not (closed and contract.fields and contract.materialization):
+        return
+    known = [field.name for field in contract.fields]
+    target = contract.materialization
+    lists = {
+        "primary_key": contract.primary_key,
+        "materialization.partition_by": target.partition_by,
+        "materialization.cluster_by": target.cluster_by,
+        "materialization.scd2.track_columns": target.scd2.track_columns if target.scd2 else (),
+    }
+    for path, names in lists.items():
+        for index, name in enumerate(names):
+            if name not in known and not name.startswith("_lakelogic_"):
+                message = f"`{path.rsplit('.', 1)[-1]}` names `{name}`, which is not a field of the model"
+                yield Problem("LL153", message, contract.at(f"{path}.{index}"), suggest(name, known))
+
+
+def _references(contract: Contract) -> Iterator[tuple[str, str]]:
+    for step in contract.transformations:
+        if isinstance(step, Lookup | Join):
+            yield f"{step.path}.{step.kind}.reference", step.reference
+        if isinstance(step, Union):
+            yield from ((f"{step.path}.union.{index}", name) for index, name in enumerate(step.links))
+    for rule in contract.quality.row_rules:
+        if isinstance(rule, ReferentialIntegrity | LifecycleWindow):
+            yield f"{rule.path}.{rule.kind}.reference", rule.reference
+    for index, field in enumerate(contract.fields):
+        if field.foreign_key:
+            yield f"model.fields.{index}.foreign_key.reference", field.foreign_key.reference
+
+
+def _links_are_declared(contract: Contract) -> Iterator[Problem]:
+    known = [link.name for link in contract.links]
+    for path, name in _references(contract):
+        if name not in known:
+            hint = suggest(name, known) if known else f"add `links: [{{ name: {name}, path: ... }}]`"
+            yield Problem("LL154", f"there is no link `{name}`", contract.at(path), hint)
+
+
+def _links_have_a_place(contract: Contract) -> Iterator[Problem]:
+    for index, link in enumerate(contract.links):
+        if (link.path is None) == (link.dataset is None):
+            message = f"the link `{link.name}` needs either `path` or `dataset`"
+            yield Problem(
+                "LL155", message, contract.at(f"links.{index}"), "say where its rows are: `path: ...`"
+            )
+        if link.name.lower() in {"source", "accepted", "rejected"}:
+            message = f"a link cannot be called `{link.name}`"
+            yield Problem(
+                "LL155", message, contract.at(f"links.{index}.name"), "this name is a relation of ours"
+            )
+
+
+def _limits_are_in_order(contract: Contract) -> Iterator[Problem]:
+    limits: list[tuple[str, object, object]] = []
+    for index, field in enumerate(contract.fields):
+        limits.append((f"model.fields.{index}.min", field.min, field.max))
+        limits.append((f"model.fields.{index}.min_length", field.min_length, field.max_length))
+    for rule in contract.quality.row_rules:
+        if isinstance(rule, Range):
+            limits.append((f"{rule.path}.range.min", rule.min, rule.max))
+    for dataset_rule in contract.quality.dataset_rules:
+        if dataset_rule.kind == "row_count_between":
+            limits.append((f"{dataset_rule.path}.row_count_between.min", dataset_rule.min, dataset_rule.max))
+        if dataset_rule.kind == "sql" and dataset_rule.must_be_between:
+            limits.append((f"{dataset_rule.path}.must_be_between", *dataset_rule.must_be_between))
+    for path, low, high in limits:
+        if isinstance(low, int | float) and isinstance(high, int | float) and low > high:
+            message = "the lower limit is above the upper one"
+            yield Problem("LL156", message, contract.at(path), "no value can pass; exchange the two")
+    yield from _ranges_have_limits(contract)
+
+
+def _ranges_have_limits(contract: Contract) -> Iterator[Problem]:
+    for rule in chain(contract.quality.row_rules, contract.quality.dataset_rules):
+        if rule.kind in ("range", "row_count_between") and rule.min is None and rule.max is None:
+            message = f"`{rule.kind}` has neither `min` nor `max`"
+            yield Problem("LL156", message, contract.at(f"{rule.path}.{rule.kind}"), "add one of them")
+
+
+def _source_is_complete(contract: Contract) -> Iterator[Problem]:
+    source = contract.source
+    if source is None:
+        return
+    if source.path is None and source.type in ("file", "table"):
+        yield Problem("LL111", "`path` is missing in `source`", contract.at("source"), "add `path: ...`")
+    if source.load_mode == "full":
+        return
+    wanted = {"file_mtime": "file", "delta_version": "table"}.get(source.watermark_strategy)
+    if wanted and source.type != wanted:
+        message = f"`{source.watermark_strategy}` works on a {wanted}, and the source is a {source.type}"
+        yield Problem("LL157", message, contract.at("source.watermark_strategy"), "use `pipeline_log`")
+
+
+def _bins_have_limits(contract: Contract) -> Iterator[Problem]:
+    for step in contract.transformations:
+        for index, band in enumerate(step.bins if isinstance(step, Bucket) else ()):
+            if all(limit is None for limit in (band.lt, band.lte, band.gt, band.gte)):
+                place = contract.at(f"{step.path}.bucket.bins.{index}")
+                hint = "add `lt`, `lte`, `gt` or `gte`; `default` names all other values"
+                yield Problem("LL156", "this bin has no limit", place, hint)
+
+
+def _masking_fits(contract: Contract) -> Iterator[Problem]:
+    for index, field in enumerate(contract.fields):
+        if field.masking and field.masking.strategy == "nullify" and field.required:
+            place = contract.at(f"model.fields.{index}.masking")
+            message = f"`{field.name}` is required, and `nullify` takes its value away"
+            yield Problem("LL158", message, place, "choose another masking, or leave out `required`")

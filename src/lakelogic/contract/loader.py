@@ -1,0 +1,189 @@
+"""Contracts from YAML files: all mistakes at once, each at its place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from lakelogic.contract.checks import check_contract
+from lakelogic.contract.contract import Contract
+from lakelogic.contract.inherit import read_with_bases
+from lakelogic.contract.layers import apply_overrides, choose_layer, other_layers
+from lakelogic.contract.placeholders import fill_placeholders
+from lakelogic.contract.positions import Part, Positions, value_of
+from lakelogic.contract.translate import Finding, translate
+from lakelogic.contract.unsupported import find_unsupported
+from lakelogic.contract.yaml_tree import YamlList, YamlMap
+from lakelogic.core.errors import ContractError, Problem
+from lakelogic.core.secrets import SecretStore, default_store
+
+_MAX_ROUNDS = 12  # each takes something away, so that a few are enough for any real file
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """As much of a contract as could be understood, and all that is wrong with it."""
+
+    contract: Contract | None
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a contract is loaded into: the chosen layers, and where placeholders are filled from."""
+
+    env: str | None
+    stage: str | None
+    overrides: tuple[str, ...]
+    environ: Mapping[str, str]
+    secrets: SecretStore
+
+
+def load_contract(
+    path: str | os.PathLike[str],
+    *,
+    env: str | None = None,
+    stage: str | None = None,
+    overrides: Sequence[str] = (),
+    environ: Mapping[str, str] = os.environ,
+    secrets: SecretStore | None = None,
+) -> Contract:
+    """Load a contract; raises ContractError with every mistake in it."""
+    draft = load_draft(path, env=env, stage=stage, overrides=overrides, environ=environ, secrets=secrets)
+    if draft.problems or draft.contract is None:
+        raise ContractError(draft.problems)
+    return draft.contract
+
+
+def load_draft(
+    path: str | os.PathLike[str],
+    *,
+    env: str | None = None,
+    stage: str | None = None,
+    overrides: Sequence[str] = (),
+    environ: Mapping[str, str] = os.environ,
+    secrets: SecretStore | None = None,
+    text: str | None = None,
+) -> Draft:
+    """Load what can be loaded; broken parts are left out, so that later checks can look at the rest.
+
+    With `text`, that is loaded as if it stood in the file.
+    """
+    store = secrets or default_store(environ)
+    surroundings = Surroundings(env, stage, tuple(overrides), environ, store)
+    tree, problems = read_with_bases(Path(path), text, environ, store)
+    if not isinstance(tree, YamlMap):
+        return Draft(None, tuple(problems))
+    draft = _build(tree, str(path), surroundings)
+    return Draft(draft.contract, _in_order([*problems, *draft.problems]))
+
+
+def _build(tree: YamlMap, file: str, surroundings: Surroundings) -> Draft:
+    """Lay the layers over each other, fill the placeholders, and make the models."""
+    base = tree
+    tree, stage_problems = choose_layer(tree, "stages", surroundings.stage)
+    tree, env_problems = choose_layer(tree, "environments", surroundings.env)
+    tree, override_problems = apply_overrides(tree, surroundings.overrides)
+    filled = fill_placeholders(tree, surroundings.environ, surroundings.secrets)
+    problems = [*stage_problems, *env_problems, *override_problems, *filled.problems]
+    # A value that could not be filled in is reported once, not again for its looks.
+    unfilled = {problem.place for problem in filled.problems}
+    contract, findings = _validate(filled.tree, Path(file).stem)
+    problems += [problem for problem in findings if problem.place not in unfilled]
+    problems += _mistakes_in_other_layers(base, surroundings)
+    if contract is None:
+        return Draft(None, tuple(problems))
+    contract._positions = Positions(file, filled.tree, filled.hidden)
+    problems += find_unsupported(contract)
+    problems += _not_seen_before(check_contract(contract), problems)
+    return Draft(contract, tuple(problems))
+
+
+def _validate(tree: YamlMap, stem: str) -> tuple[Contract | None, list[Problem]]:
+    """Make the models; what is wrong is reported and taken out of the tree until the rest loads."""
+    problems: list[Problem] = []
+    for number in range(_MAX_ROUNDS):
+        try:
+            return Contract.model_validate(_with_name(tree, stem)), problems
+        except ValidationError as error:
+            findings = [translate(each, tree) for each in error.errors(include_url=False)]
+        # What is missing after the first round may be missing because it was taken out.
+        problems += [
+            finding.problem
+            for finding in findings
+            if (number == 0 or finding.problem.code != "LL111") and finding.problem not in problems
+        ]
+        _take_out(tree, findings)
+    return None, problems
+
+
+def _with_name(tree: YamlMap, stem: str) -> dict[str, Any]:
+    information = tree.get("info")
+    named = "dataset" in tree or (isinstance(information, dict) and "table_name" in information)
+    return tree if named else {**tree, "dataset": stem}
+
+
+def _take_out(tree: YamlMap, findings: Sequence[Finding]) -> None:
+    # From the back, so that the indexes of those before stay right.
+    paths = sorted({finding.culprit for finding in findings}, key=_sort_key, reverse=True)
+    gone: list[tuple[Part, ...]] = []
+    for path in paths:
+        if path and not any(path[: len(each)] == each for each in gone):
+            _remove(tree, path)
+            gone.append(path)
+    if not gone:
+        for key in list(tree):
+            tree.remove(key)
+
+
+def _sort_key(path: tuple[Part, ...]) -> tuple[tuple[int, str], ...]:
+    return tuple((part, "") if isinstance(part, int) else (-1, part) for part in path)
+
+
+def _remove(tree: YamlMap, path: tuple[Part, ...]) -> None:
+    parent: YamlMap | YamlList = value_of(tree, path[:-1])
+    parent.remove(path[-1])  # type: ignore[arg-type]
+    # An empty item would only be wrong in another way.
+    if not parent and len(path) > 1 and isinstance(parent, YamlMap):
+        _remove(tree, path[:-1])
+
+
+def _mistakes_in_other_layers(tree: YamlMap, surroundings: Surroundings) -> list[Problem]:
+    """Mistakes in stages and environments that were not chosen: found now, not on release day."""
+    problems: list[Problem] = []
+    for origin, layered in other_layers(tree, (surroundings.stage, surroundings.env)):
+        try:
+            Contract.model_validate(layered)
+        except ValidationError as error:
+            findings = [translate(each, layered) for each in error.errors(include_url=False)]
+            problems += [each.problem for each in findings if _stands_in(layered, each, origin)]
+    return problems
+
+
+def _stands_in(tree: YamlMap, finding: Finding, origin: str) -> bool:
+    node: Any = value_of(tree, finding.culprit[:-1])
+    if not finding.culprit or node.mark_of(finding.culprit[-1]).origin != origin:
+        return False
+    # Placeholders of other layers are not filled: their variables may be set elsewhere only.
+    value = node[finding.culprit[-1]]
+    return not (isinstance(value, str) and "${" in value)
+
+
+def _not_seen_before(found: Any, problems: Sequence[Problem]) -> list[Problem]:
+    seen = {problem.place for problem in problems}
+    return [problem for problem in found if problem.place not in seen]
+
+
+def _in_order(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """In the order of the file, each once."""
+    return tuple(sorted(dict.fromkeys(problems), key=_position))
+
+
+def _position(problem: Problem) -> tuple[str, int, int]:
+    place = problem.place
+    return (place.file, place.line, place.column) if place else ("", 0, 0)

@@ -1,0 +1,88 @@
+"""What the grammar knows and this version does not carry out yet. Take a line away when it is built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from lakelogic.contract.contract import Contract
+from lakelogic.core.errors import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A key that is refused: with these values, or else with any value that is not empty."""
+
+    path: str  # `*` stands for every item of a list
+    values: tuple[object, ...] = ()
+    instead: str = "take it away"
+
+
+_UNSUPPORTED = (
+    Refusal("metadata.policy_pack"),
+    Refusal("upstream.*.freshness", instead="name the upstream only"),
+    Refusal("source.type", ("database", "kafka", "stream", "api"), "use `file` or `table`"),
+    Refusal("source.format", ("iceberg",), "use `delta` or `parquet`"),
+    Refusal("source.database"),
+    Refusal("source.kafka"),
+    Refusal("source.cdc"),
+    Refusal("source.raw"),
+    Refusal("source.lookback"),
+    Refusal("source.watermark_field"),
+    Refusal("source.load_mode", ("cdc",), "use `full` or `incremental`"),
+    Refusal(
+        "source.watermark_strategy", ("max_target",), "use `pipeline_log`, `file_mtime` or `delta_version`"
+    ),
+    Refusal("links.*.dataset", instead="name the table's `path`"),
+    Refusal("links.*.format", ("iceberg",), "use `delta` or `parquet`"),
+    Refusal("schema_policy.evolution", ("compatible",), "use `allow` or `strict`"),
+    Refusal("external_logic"),
+    Refusal("quarantine.retention"),
+    Refusal(
+        "materialization.strategy",
+        ("scd2", "cdc", "overwrite_partitions", "snapshot"),
+        "use `append`, `merge` or `overwrite`",
+    ),
+    Refusal("materialization.format", ("iceberg", "parquet"), "use `delta`"),
+    Refusal("materialization.cluster_by", instead="use `partition_by`"),
+    Refusal("materialization.merge.update_columns"),
+    Refusal("materialization.merge.insert_only"),
+    Refusal("materialization.merge.delete_when"),
+    Refusal("materialization.merge.on_duplicate_key", ("quarantine",), "use `latest` or `fail`"),
+    Refusal("materialization.scd2"),
+    Refusal("materialization.soft_delete"),
+    Refusal("materialization.reprocess"),
+    Refusal("materialization.late_arrival"),
+    Refusal("materialization.dq_flags"),
+    Refusal("materialization.maintenance"),
+    Refusal("materialization.unknown_member"),
+    Refusal("notifications"),
+    Refusal("resilience"),
+    Refusal("views"),
+    Refusal("tests"),
+)
+
+
+def find_unsupported(contract: Contract) -> Iterator[Problem]:
+    """Every key of the contract that would have to be ignored, and is refused instead."""
+    for refusal in _UNSUPPORTED:
+        for path, value in _values(contract, refusal.path.split("."), ""):
+            refused = value in refusal.values if refusal.values else bool(value)
+            if refused:
+                what = f"`{path}: {value}`" if refusal.values else f"`{path}`"
+                yield Problem("LL190", f"{what} is not supported yet", contract.at(path), refusal.instead)
+
+
+def _values(node: Any, parts: list[str], path: str) -> Iterator[tuple[str, Any]]:
+    if not parts:
+        yield path, node
+        return
+    part, *rest = parts
+    if part == "*":
+        for index, item in enumerate(node):
+            yield from _values(item, rest, f"{path}.{index}")
+        return
+    value = node.get(part) if isinstance(node, dict) else getattr(node, part)
+    if value is not None:
+        yield from _values(value, rest, f"{path}.{part}" if path else part)
