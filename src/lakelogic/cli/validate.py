@@ -10,7 +10,7 @@ import typer
 
 from lakelogic.cli.options import Debug, Env, Output, OutputFormat, Overrides, Quiet, StageName
 from lakelogic.cli.render import print_json, print_text, say
-from lakelogic.core.errors import Place, Problem
+from lakelogic.core.errors import Problem
 
 if TYPE_CHECKING:
     Problems = dict[Path, tuple[Problem, ...]]
@@ -45,13 +45,9 @@ def validate_command(
     from lakelogic.run.validate import validate_contract
 
     found: Problems = {}
-    missing = [path for path in paths if not path.exists()]
-    contracts = sorted(set(find_contracts(path for path in paths if path.exists())))
-    for path in missing:
-        found[path] = (_no_such_file(path),)
-    for path in contracts:
+    for path in sorted(set(find_contracts(paths))):
         found[path] = validate_contract(path, env=env, stage=stage, overrides=tuple(overrides or ()))
-    problems = [problem for path in sorted(found) for problem in found[path]]
+    problems = [problem for path in found for problem in found[path]]
     if output is OutputFormat.JSON:
         print_json([_as_dict(problem) for problem in problems])
     else:
@@ -77,12 +73,6 @@ def find_contracts(paths: Iterable[Path]) -> Iterator[Path]:
 def _is_hidden(path: Path) -> bool:
     # `_system.yaml`, `_lakelogic/` and `.git/` are not contracts.
     return any(part.startswith((".", "_")) for part in path.parts)
-
-
-def _no_such_file(path: Path) -> Problem:
-    return Problem(
-        "LL101", f"`{path}` is not there", Place(str(path), 1, 1), "check the path; folders are searched"
-    )
 
 
 def _as_dict(problem: Problem) -> dict[str, Any]:

@@ -88,11 +88,6 @@ def test_validate_says_all_is_well(
     assert "no mistakes" in outcome.stderr
 
 
-def test_validate_names_a_missing_file(lakelogic: Any, problems: dict[str, tuple[Problem, ...]]) -> None:
-    outcome = lakelogic("validate", "nowhere.yaml")
-    assert (outcome.code, "nowhere.yaml" in outcome.stdout) == (2, True)
-
-
 def test_a_folder_is_searched_for_contracts(tmp_path: Path) -> None:
     for name in ("b.yml", "a.yaml", "_system.yaml", "x.csv", ".git/c.yaml", "sub/d.yaml"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
