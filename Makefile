@@ -24,7 +24,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 # The jars live in the user's cache or where LAKELOGIC_JARS says; this is quick when they are there.
 # Where they cannot be fetched it says how to get them and goes on: only Spark needs them.
 jars: $(VENV)/.installed
-	@$(BIN)/python -m lakelogic.onboard.fetch_jars || true
+	@$(BIN)/lakelogic setup || true
 
 demo: setup  ## Run the quickstart on local Spark and show what came of it
 	@rm -rf examples/quickstart/lakehouse

@@ -20,7 +20,11 @@ FORBIDDEN_NAMES = {"utils", "util", "helper", "helpers", "manager", "base", "dat
 FORBIDDEN_CALLS = re.compile(
     r"\.collect\(|\.toPandas\(|\._jvm\b|\._jsc\b|\.rdd\b|\.toLocalIterator\(|\.persist\(|\.cache\(\)"
 )
-ALLOWED_CALLS: dict[str, str] = {}
+ALLOWED_CALLS = {
+    "engine/spark/archive.py": "a script that set-up runs on twenty made-up rows",
+    "engine/spark/paths.py": "names of files, not rows",
+    "engine/spark/tally.py": "one row of aggregates",
+}
 
 
 def modules() -> list[Path]:

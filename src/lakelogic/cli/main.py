@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from lakelogic.cli import doctor, explain, init, run, runs, schema, validate
+from lakelogic.cli import doctor, explain, init, run, runs, schema, setup, validate
 from lakelogic.cli.boundary import run_guarded
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command("explain")(explain.explain_command)
 app.command("schema")(schema.schema_command)
 app.command("init")(init.init_command)
 app.command("doctor")(doctor.doctor_command)
+app.command("setup")(setup.setup_command)
 app.add_typer(runs.app, name="runs")
 
 

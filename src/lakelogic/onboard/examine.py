@@ -78,7 +78,7 @@ def _java(environ: Mapping[str, str], *, needed: bool) -> Finding:
 def _jars(settings: Settings, *, needed: bool) -> Finding:
     if has_jars(settings.jars):
         return Finding("delta jars", "ok", str(settings.jars))
-    hint = f"`make setup` fetches {DELTA_PACKAGE}; or set LAKELOGIC_JARS to a folder that holds them"
+    hint = f"`lakelogic setup` fetches {DELTA_PACKAGE}; or set LAKELOGIC_JARS to a folder that holds them"
     return Finding("delta jars", "missing" if needed else "optional", f"not in {settings.jars}", hint)
 
 

@@ -14,8 +14,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from lakelogic.core.errors import LakeLogicError, RunError
-from lakelogic.core.settings import Settings, read_settings
+from lakelogic.core.errors import RunError
+from lakelogic.core.settings import Settings
 from lakelogic.onboard.java import HOW_TO_GET_JAVA, find_java
 
 # Delta releases are built for one minor version of Spark each (docs/decisions/0005-versions.md).
@@ -27,7 +27,7 @@ WAYS_OUT = f"""\
 Everything that needs no Spark works without them (`lakelogic validate`, `lakelogic run --engine duckdb`).
 Ways to get them:
   * a mirror:  set DEFAULT_ARTIFACT_REPOSITORY to the address of a Maven repository that you can reach,
-               then run `make setup` again
+               then run `lakelogic setup` again
   * a folder:  copy the jars of {DELTA_PACKAGE} and what it depends on to a folder
                and set LAKELOGIC_JARS to that folder"""
 
@@ -113,21 +113,3 @@ def _artifact(jar: str) -> str:
             break
         name.append(part)
     return "-".join(name)
-
-
-def main() -> int:
-    """What `make setup` calls; the exit code says whether the jars are there."""
-    say = sys.stderr.write
-    settings = read_settings(os.environ)
-    try:
-        if not has_jars(settings.jars) and not settings.jars_given:
-            say(f"fetching {DELTA_PACKAGE} (once, about half a minute) ...\n")
-        fetch_jars(settings, os.environ)
-    except (LakeLogicError, OSError, subprocess.TimeoutExpired) as error:
-        say(f"The jars that Spark needs for Delta are not there.\n{error}\n{WAYS_OUT}\n")
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

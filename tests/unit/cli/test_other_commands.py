@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lakelogic.cli.validate import find_contracts
-from lakelogic.core.errors import Place, Problem
+from lakelogic.core.errors import Place, Problem, RunError
 
 COMMANDS = [
     ["run"],
@@ -129,6 +129,22 @@ def test_doctor_does_not_ask_for_java_where_duckdb_runs(
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     assert lakelogic("doctor", "--engine", "duckdb").code == 0
+
+
+def test_setup_that_reaches_nothing_names_the_ways_out(
+    lakelogic: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def unreachable(*_: object) -> None:
+        raise RunError("could not be fetched: Host not found", code="LL493")
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("LAKELOGIC_JARS", raising=False)
+    monkeypatch.setattr("lakelogic.onboard.fetch_jars._resolve", unreachable)
+    outcome = lakelogic("setup")
+    assert outcome.code == 4
+    for told in ("Host not found", "DEFAULT_ARTIFACT_REPOSITORY", "LAKELOGIC_JARS", "--engine duckdb"):
+        assert told in outcome.stderr
+    assert list((tmp_path / "lakelogic").iterdir()) == []
 
 
 def test_doctor_never_shows_the_key(lakelogic: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,23 +46,6 @@ def test_without_java_the_error_says_how_to_get_it(tmp_path: Path) -> None:
     assert not has_jars(read_settings(environ).jars)
 
 
-def test_an_unreachable_repository_is_named_with_the_ways_out(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv("LAKELOGIC_JARS", raising=False)
-
-    def unreachable(*_: object) -> None:
-        raise RunError("could not be fetched: Host not found", code="LL493")
-
-    monkeypatch.setattr(subject, "_resolve", unreachable)
-    assert subject.main() == 1
-    told = capsys.readouterr().err
-    assert "Host not found" in told
-    assert "DEFAULT_ARTIFACT_REPOSITORY" in told and "LAKELOGIC_JARS" in told and "--engine duckdb" in told
-    assert list((tmp_path / "lakelogic").iterdir()) == []
-
-
 def test_what_spark_brings_itself_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in (
         "spark/jars/avro-1.12.1.jar",
