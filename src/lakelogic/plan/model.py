@@ -88,7 +88,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A number taken from the rows of a stage's last segment while they are written."""
+    """A number taken from rows while they pass by on their way to the files."""
 
     name: str  # "failed:<check name>"
     aggregate: exp.Expression  # e.g. SUM(CASE WHEN ... THEN 1 ELSE 0 END)
@@ -105,7 +105,9 @@ class Stage:
     segments: tuple[Segment, ...]
     output: tuple[Column, ...]  # columns of the accepted files, without verdict and rejected
     partition_by: tuple[str, ...] = ()
-    observations: tuple[Observation, ...] = ()
+    observations: tuple[Observation, ...] = ()  # failures of warning and info checks, over segment `observed_at`
+    observed_at: str | None = None
+    rejected_counts: tuple[Observation, ...] = ()  # over relation "rejected": failures of error checks
     quarantine: exp.Query | None = None  # over relation "rejected" (the rejected files): the quarantine's rows
     quarantine_columns: tuple[Column, ...] = ()
     checks: tuple[Check, ...] = ()
@@ -172,5 +174,6 @@ class Plan:
     dataset_checks: tuple[DatasetCheck, ...]
     write: Write | None  # None: check only
     output: tuple[Column, ...]  # the target's columns
+    judged_stage: int = -1  # whose accepted rows the dataset checks are about
     needs_key: bool = False  # masking that cannot work without LAKELOGIC_PII_KEY
     notes: tuple[str, ...] = ()  # what explain should say: where casts stand, fallbacks chosen

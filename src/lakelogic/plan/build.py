@@ -1,0 +1,183 @@
+"""From a contract to a plan. `compile_contract` reads like the life of a row."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from lakelogic.contract.contract import Contract
+from lakelogic.core.errors import ContractError, Problem
+from lakelogic.plan.casting import cast_column
+from lakelogic.plan.dataset_rules import columns_of, compile_dataset_rule, unique_check
+from lakelogic.plan.finish import Finish, finish_stages
+from lakelogic.plan.intake import start_stage
+from lakelogic.plan.judge import judge_rows
+from lakelogic.plan.model import (
+    Column,
+    DatasetCheck,
+    LinkRead,
+    Plan,
+    SourceFacts,
+    Write,
+    WriteAppend,
+    WriteMerge,
+    WriteOverwrite,
+)
+from lakelogic.plan.relation import Relation
+from lakelogic.plan.schema_gate import Gate, assumed_columns, pass_gate
+from lakelogic.plan.sql import SqlProblem, parse_expression
+from lakelogic.plan.steps import compile_step
+from lakelogic.plan.steps.effects import made_columns
+from lakelogic.plan.types import parse_type
+from lakelogic.plan.workbench import Workbench
+
+
+def build_plan(
+    contract: Contract, facts: SourceFacts, links: Mapping[str, tuple[Column, ...]], *, has_key: bool = False
+) -> Plan:
+    """Choose the steps that carry out a contract on this source; raises with every mistake at once."""
+    gate = pass_gate(contract, facts)
+    bench, plan = _compile(contract, gate, links, text=facts.text, has_key=has_key, facts=facts)
+    if bench.problems:
+        raise ContractError(bench.problems)
+    return plan
+
+
+def check_contract(contract: Contract) -> tuple[Problem, ...]:
+    """All mistakes that can be found without a look at the source."""
+    bench, _ = _compile(contract, assumed_columns(contract), {}, text=True, has_key=True, facts=None)
+    return tuple(bench.problems)
+
+
+def explain_plan(contract: Contract, *, has_key: bool = True) -> Plan:
+    """The plan for a source that looks as declared."""
+    bench, plan = _compile(contract, assumed_columns(contract), {}, text=True, has_key=has_key, facts=None)
+    if bench.problems:
+        raise ContractError(bench.problems)
+    return plan
+
+
+def _compile(
+    contract: Contract,
+    gate: Gate,
+    links: Mapping[str, tuple[Column, ...]],
+    *,
+    text: bool,
+    has_key: bool,
+    facts: SourceFacts | None,
+) -> tuple[Workbench, Plan]:
+    relations = {link.name: _link_relation(link.name, links, link.columns) for link in contract.links}
+    bench = start_stage(contract, gate, relations, text=text, facts=facts)
+    _run_steps(bench, "pre")
+    judge_rows(bench, "pre", text=text)
+    _run_steps(bench, "post")
+    judge_rows(bench, "post", text=False)
+    judged = bench.relation
+    checks = _dataset_checks(bench, judged)
+    masked = {field.name for field in contract.fields if field.masking is not None}
+    needs_clear = any(columns_of(check) & masked for check in checks)
+    finish = finish_stages(bench, gate, has_key=has_key, barrier=needs_clear)
+    plan = Plan(
+        dataset=contract.dataset,
+        fingerprint="",
+        links=tuple(_link_read(bench, index) for index in range(len(contract.links))),
+        stages=finish.stages,
+        dataset_checks=checks,
+        write=_write(bench, finish),
+        output=finish.stages[-1].output,
+        judged_stage=len(finish.stages) - (2 if needs_clear else 1),
+        needs_key=finish.needs_key,
+        notes=tuple(bench.notes),
+    )
+    return bench, _with_fingerprint(plan)
+
+
+def _run_steps(bench: Workbench, phase: str) -> None:
+    """The steps of a phase in order; a declared column is cast after the last step that makes it."""
+    contract = bench.contract
+    steps = [step for step in contract.transformations if step.phase == phase]
+    made = [made_columns(step, contract.dialect) for step in steps]
+    for index, step in enumerate(steps):
+        compile_step(step, bench)
+        later = frozenset().union(*made[index + 1 :])
+        _cast_made(bench, made[index] - later)
+
+
+def _cast_made(bench: Workbench, names: frozenset[str]) -> None:
+    outputs, failures = [], []
+    for field in bench.contract.fields:
+        found = bench.relation.find(field.name)
+        wanted = parse_type(field.type)
+        if field.name not in names or found is None or wanted is None:
+            continue
+        output, failure = cast_column(
+            bench.builder.book, found, wanted, pattern=field.format, personal=field.pii, required=field.required,
+            comment=field.description,
+        )  # fmt: skip
+        outputs.append(output)
+        failures += [failure] if failure else []
+    if outputs:
+        bench.set_columns("cast " + ", ".join(o.column.name for o in outputs), outputs, failures)
+
+
+def _dataset_checks(bench: Workbench, relation: Relation) -> tuple[DatasetCheck, ...]:
+    checks: list[DatasetCheck] = []
+    for index, field in enumerate(bench.contract.fields):
+        if field.unique:
+            with bench.reporting(f"model.fields.{index}.unique"):
+                checks.append(unique_check((field.name,), relation))
+    for rule in bench.contract.quality.dataset_rules:
+        with bench.reporting(f"{rule.path}.{rule.kind}"):
+            checks.append(compile_dataset_rule(rule, relation, bench.contract.dialect))
+    return tuple(checks)
+
+
+def _write(bench: Workbench, finish: Finish) -> Write | None:
+    materialization = bench.contract.materialization
+    if materialization is None or materialization.target_path is None:
+        return None
+    names = {c.name for c in finish.stages[-1].output}
+    for index, name in enumerate(materialization.partition_by):
+        if name not in names and bench.relation.closed:
+            problem = SqlProblem("LL238", f"the partition column `{name}` is not in the output")
+            bench.problems.append(problem.at(bench.contract.at(f"materialization.partition_by.{index}")))
+    match materialization.strategy:
+        case "overwrite":
+            return WriteOverwrite()
+        case "merge":
+            merge = materialization.merge
+            chosen = merge.on_duplicate_key or ("latest" if merge.order_by else "fail")
+            return WriteMerge(bench.contract.primary_key, merge.order_by, "fail" if chosen == "fail" else "latest")
+        case _:
+            return WriteAppend()
+
+
+def _link_relation(name: str, facts: Mapping[str, tuple[Column, ...]], columns: Sequence[str]) -> Relation:
+    if name in facts:
+        return Relation(name, facts[name])
+    return Relation(name, tuple(Column(c, exp.DataType.build("unknown")) for c in columns), closed=False)
+
+
+def _link_read(bench: Workbench, index: int) -> LinkRead:
+    link = bench.contract.links[index]
+    condition: exp.Expression | None = None
+    if link.filter is not None:
+        with bench.reporting(f"links.{index}.filter"):
+            condition = parse_expression(link.filter, bench.contract.dialect)
+    options = {key: str(value) for key, value in link.options.items()}
+    return LinkRead(link.name, link.path or "", link.format, link.columns, condition, link.broadcast, options)
+
+
+def _with_fingerprint(plan: Plan) -> Plan:
+    """A digest of what will happen: two plans with the same one do the same to the same rows."""
+    parts = [plan.dataset, repr(plan.write)]
+    for stage in plan.stages:
+        parts += [segment.query.sql("spark") for segment in stage.segments]
+        parts += [f"{c.bit}|{c.name}|{c.message}|{c.severity}" for c in stage.checks]
+    parts += [f"{check.name}|{check.value.sql('spark')}|{check.minimum}|{check.maximum}" for check in plan.dataset_checks]
+    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+    return Plan(**{**{f: getattr(plan, f) for f in plan.__slots__}, "fingerprint": digest})
+
+

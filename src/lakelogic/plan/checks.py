@@ -1,0 +1,110 @@
+"""The book of checks: every way in which a row can fail owns one bit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from lakelogic.plan.expressions import any_of, bit, bitwise_or, case, column, function, number
+from lakelogic.plan.model import CHECKS_PER_MASK, FAILED_COLUMN, Check, Observation, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A check and the condition under which a row fails it."""
+
+    check: Check
+    condition: exp.Expression
+
+
+@dataclass(slots=True)
+class CheckBook:
+    """Hands out bits; one book per stage."""
+
+    checks: list[Check] = field(default_factory=list)
+
+    def add(
+        self,
+        condition: exp.Expression,
+        *,
+        name: str,
+        message: str,
+        category: str,
+        kind: str,
+        severity: Severity = "error",
+        column: str | None = None,
+        wanted_type: str | None = None,
+        shows_value: bool = False,
+    ) -> Failure:
+        check = Check(
+            len(self.checks), name, message, category, kind, severity, column, wanted_type, shows_value  # type: ignore[arg-type]
+        )
+        self.checks.append(check)
+        return Failure(check, condition)
+
+    @property
+    def mask_count(self) -> int:
+        return max(1, -(-len(self.checks) // CHECKS_PER_MASK))
+
+
+def mask_name(index: int) -> str:
+    return f"{FAILED_COLUMN}{index}"
+
+
+def place_of(check: Check) -> tuple[int, int]:
+    """Which mask a check is in, and which bit of it."""
+    return divmod(check.bit, CHECKS_PER_MASK)
+
+
+def mask_updates(
+    failures: Sequence[Failure], existing: Sequence[str], unless: exp.Expression | None = None
+) -> dict[str, exp.Expression]:
+    """New values of the masks that these failures touch; masks that are not there yet start at zero.
+
+    Rows for which `unless` holds are not judged: a line that could not be split has no values to speak of.
+    """
+    grouped: dict[int, list[exp.Expression]] = {}
+    for failure in failures:
+        index, position = place_of(failure.check)
+        grouped.setdefault(index, []).append(case([(failure.condition, bit(position))], number(0)))
+    updates: dict[str, exp.Expression] = {}
+    for index, terms in grouped.items():
+        name = mask_name(index)
+        if unless is not None:
+            terms = [case([(unless.copy(), number(0))], bitwise_or(terms))]
+        before: list[exp.Expression] = [column(name)] if name in existing else []
+        whole = bitwise_or([*before, *terms])
+        updates[name] = whole if before else exp.Cast(this=whole, to=exp.DataType.build("bigint"))
+    return updates
+
+
+def has_failed(check: Check, mask: exp.Expression) -> exp.Expression:
+    _, position = place_of(check)
+    tested = exp.paren(exp.BitwiseAnd(this=mask, expression=bit(position)), copy=False)
+    return exp.NEQ(this=tested, expression=number(0))
+
+
+def any_error(checks: Sequence[Check], masks: Sequence[str]) -> exp.Expression:
+    """True when a row failed any check that rejects; warnings and notes do not."""
+    conditions = []
+    for index, name in enumerate(masks):
+        bits = [place_of(c)[1] for c in checks if place_of(c)[0] == index and c.severity == "error"]
+        if bits:
+            wanted = exp.Literal.number(str(sum(1 << position for position in bits)))
+            tested = exp.paren(exp.BitwiseAnd(this=column(name), expression=wanted), copy=False)
+            conditions.append(exp.NEQ(this=tested, expression=number(0)))
+    return any_of(conditions)
+
+
+def count_failures(checks: Sequence[Check], masks: Sequence[exp.Expression]) -> tuple[Observation, ...]:
+    """How many rows failed each check; checks that share a name are counted together."""
+    named: dict[str, list[Check]] = {}
+    for check in checks:
+        named.setdefault(check.name, []).append(check)
+    observations = []
+    for name, group in named.items():
+        failed = any_of([has_failed(check, masks[place_of(check)[0]].copy()) for check in group])
+        observations.append(Observation(f"failed:{name}", function("SUM", case([(failed, number(1))], number(0)))))
+    return tuple(observations)

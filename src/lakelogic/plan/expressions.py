@@ -1,0 +1,123 @@
+"""Small builders for the SQL trees that the plan is made of. All names are quoted; casts try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+
+from sqlglot import exp
+
+from lakelogic.plan.types import string_type
+
+
+def column(name: str, table: str | None = None) -> exp.Column:
+    return exp.column(name, table=table, quoted=True)
+
+
+def field(base: exp.Expression, *names: str) -> exp.Expression:
+    """`base.a.b` for a struct."""
+    return reduce(lambda left, name: exp.Dot(this=left, expression=exp.to_identifier(name, quoted=True)), names, base)
+
+
+def alias(expression: exp.Expression, name: str) -> exp.Alias:
+    return exp.alias_(expression, name, quoted=True)
+
+
+def text(value: str) -> exp.Literal:
+    return exp.Literal.string(value)
+
+
+def number(value: int | float) -> exp.Expression:
+    return exp.convert(value)
+
+
+def null() -> exp.Null:
+    return exp.null()
+
+
+def null_of(type_: exp.DataType) -> exp.Expression:
+    """A NULL that has a type; an untyped one has none on Spark."""
+    return exp.Cast(this=exp.null(), to=type_.copy())
+
+
+def cast(expression: exp.Expression, type_: exp.DataType) -> exp.Expression:
+    return exp.Cast(this=expression, to=type_.copy())
+
+
+def try_cast(expression: exp.Expression, type_: exp.DataType) -> exp.Expression:
+    # `safe` makes Spark's generator write TRY_CAST; without it the same node is written as CAST.
+    return exp.TryCast(this=expression, to=type_.copy(), safe=True)
+
+
+def as_text(expression: exp.Expression) -> exp.Expression:
+    return cast(expression, string_type())
+
+
+def function(name: str, *arguments: exp.Expression) -> exp.Expression:
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def placeholder(name: str) -> exp.Placeholder:
+    return exp.Placeholder(this=name)
+
+
+def is_null(expression: exp.Expression) -> exp.Expression:
+    return exp.Is(this=wrap(expression), expression=exp.null())
+
+
+def is_not_null(expression: exp.Expression) -> exp.Expression:
+    return exp.Not(this=is_null(expression))
+
+
+def negate(expression: exp.Expression) -> exp.Expression:
+    return exp.Not(this=exp.paren(expression, copy=False))
+
+
+def wrap(expression: exp.Expression) -> exp.Expression:
+    """Parentheses around anything that is not a single word, so that no operator can take it apart."""
+    simple = (exp.Column, exp.Literal, exp.Func, exp.Paren, exp.Null, exp.Boolean, exp.Cast, exp.Dot, exp.Placeholder)
+    return expression if isinstance(expression, simple) else exp.paren(expression, copy=False)
+
+
+def all_of(conditions: Iterable[exp.Expression]) -> exp.Expression:
+    parts = [wrap(condition) for condition in conditions]
+    return reduce(lambda left, right: exp.And(this=left, expression=right), parts) if parts else exp.true()
+
+
+def any_of(conditions: Iterable[exp.Expression]) -> exp.Expression:
+    parts = [wrap(condition) for condition in conditions]
+    return reduce(lambda left, right: exp.Or(this=left, expression=right), parts) if parts else exp.false()
+
+
+def case(branches: Iterable[tuple[exp.Expression, exp.Expression]], default: exp.Expression | None = None) -> exp.Case:
+    ifs = [exp.If(this=condition, true=value) for condition, value in branches]
+    return exp.Case(ifs=ifs, default=default)
+
+
+def bit(position: int) -> exp.Expression:
+    return exp.Literal.number(str(1 << position))
+
+
+def bitwise_or(values: Iterable[exp.Expression]) -> exp.Expression:
+    """Joined as a balanced tree: a chain of 60 would nest 60 deep in the generated code."""
+    parts = [wrap(value) for value in values]
+    if not parts:
+        return exp.Literal.number("0")
+    while len(parts) > 1:
+        pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
+        parts = [
+            exp.paren(exp.BitwiseOr(this=pair[0], expression=pair[1]), copy=False) if len(pair) == 2 else pair[0]
+            for pair in pairs
+        ]
+    return parts[0]
+
+
+def bind(query: exp.Expression, values: dict[str, exp.Expression]) -> exp.Expression:
+    """Replace named placeholders; the rest of the tree is copied unchanged."""
+
+    def replace(node: exp.Expression) -> exp.Expression:
+        if isinstance(node, exp.Placeholder) and node.name in values:
+            return values[node.name].copy()
+        return node
+
+    return query.copy().transform(replace, copy=False)

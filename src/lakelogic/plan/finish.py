@@ -1,0 +1,98 @@
+"""The end of the path: what lands in the target, masked and stamped, and the stages closed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lakelogic.contract.contract import Contract
+from lakelogic.plan.expressions import column
+from lakelogic.plan.lineage import lineage_outputs
+from lakelogic.plan.masking import NEEDS_KEY, mask_output
+from lakelogic.plan.model import Column, Stage
+from lakelogic.plan.relation import Relation
+from lakelogic.plan.schema_gate import Gate, rename_aliases
+from lakelogic.plan.stage_builder import Output, StageBuilder, keep
+from lakelogic.plan.steps.effects import made_columns
+from lakelogic.plan.types import string_type
+from lakelogic.plan.verdict import Secrecy, close_stage
+from lakelogic.plan.workbench import Workbench, is_carried
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The closed stages."""
+
+    stages: tuple[Stage, ...]
+    needs_key: bool
+
+
+def finish_stages(bench: Workbench, gate: Gate, *, has_key: bool, barrier: bool) -> Finish:
+    """Close every stage; `barrier` adds one, so that dataset rules see values before they are masked."""
+    if barrier:
+        bench.barrier()
+    contract = bench.contract
+    outputs = _target_columns(bench, gate)
+    secrecy = Secrecy(_personal(bench, gate), has_key)
+    common = {"dataset": contract.dataset, "version": contract.version}
+    stages = [close_stage(b, _carried(b), gate.columns, secrecy, **common) for b in bench.done]
+    partition_by = contract.materialization.partition_by if contract.materialization else ()
+    stages.append(close_stage(bench.builder, outputs, gate.columns, secrecy, partition_by=partition_by, **common))
+    needs_key = any(f.masking is not None and f.masking.strategy in NEEDS_KEY for f in contract.fields)
+    return Finish(tuple(stages), needs_key)
+
+
+def _carried(builder: StageBuilder) -> list[Output]:
+    """Between stages nothing is masked or stamped yet; what was read comes along."""
+    hidden = [name for name in builder.relation.hidden if is_carried(name)]
+    unknown = string_type()  # the engine knows a hidden column's type from the files
+    return [*[keep(c) for c in builder.relation.columns], *[Output(Column(n, unknown), column(n)) for n in hidden]]
+
+
+def _target_columns(bench: Workbench, gate: Gate) -> list[Output]:
+    contract, relation = bench.contract, bench.relation
+    outputs = []
+    for found in _ordered(relation, contract):
+        if _only_read(found.name, bench, gate):
+            continue
+        field = contract.model.field(found.name)
+        if field is not None and field.masking is not None and found.masking is None:
+            outputs.append(mask_output(found, field.masking))
+        else:
+            outputs.append(keep(found))
+    return [*outputs, *lineage_outputs(contract.lineage, contract.version, relation.hidden)]
+
+
+def _ordered(relation: Relation, contract: Contract) -> list[Column]:
+    """Declared columns first, in the model's order, then the others as they come."""
+    declared = [found for field in contract.fields if (found := relation.find(field.name)) is not None]
+    names = {c.name for c in declared}
+    return [*declared, *[c for c in relation.columns if c.name not in names]]
+
+
+def _only_read(name: str, bench: Workbench, gate: Gate) -> bool:
+    """A source column that nobody declared and that was read only because a step or rule needs it."""
+    contract = bench.contract
+    if not contract.fields or contract.model.field(name) is not None:
+        return False
+    if contract.source is not None and contract.source.columns == "all":
+        return False
+    made: frozenset[str] = frozenset()
+    for step in contract.transformations:
+        made |= made_columns(step, contract.dialect)
+    return name in {c.name for c in gate.columns} and name not in made
+
+
+def _personal(bench: Workbench, gate: Gate) -> frozenset[str]:
+    """Source columns that personal fields are made of, through renames and expressions."""
+    aliases = {declared: source for source, declared in rename_aliases(gate, bench.contract).items()}
+    found: set[str] = set()
+    for field in bench.contract.fields:
+        if not (field.pii or field.masking is not None):
+            continue
+        found |= {field.name, *field.aliases, aliases.get(field.name, field.name)}
+        for builder in [*bench.done, bench.builder]:
+            if builder.relation.find(field.name) is not None:
+                found |= builder.relation.origin(field.name)
+    return frozenset(found)
+
+

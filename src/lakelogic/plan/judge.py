@@ -1,0 +1,83 @@
+"""Where rows are judged: the limits of fields and the row rules, all in one projection."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from sqlglot import exp
+
+from lakelogic.contract.row_rules import RowRule
+from lakelogic.plan.checks import Failure, has_failed, mask_name, place_of
+from lakelogic.plan.expressions import any_of, column, is_not_null, is_null
+from lakelogic.plan.model import MALFORMED_COLUMN, Check
+from lakelogic.plan.rules import compile_rule, field_failures, rule_columns
+from lakelogic.plan.stage_builder import keep
+from lakelogic.plan.steps.effects import made_columns
+from lakelogic.plan.workbench import Workbench
+
+Phase = Literal["pre", "post"]
+
+
+def judge_rows(bench: Workbench, phase: Phase, *, text: bool) -> None:
+    """Mark every row with every check of this phase that it fails."""
+    contract = bench.contract
+    late = _made_in_post(bench)
+    failures: list[Failure] = []
+    for index, field in enumerate(contract.fields):
+        if (field.name in late) == (phase == "post"):
+            with bench.reporting(f"model.fields.{index}"):
+                failures += field_failures(field, bench, absent_unless=_failed_cast(bench, field.name))
+    if phase == "pre" and contract.materialization is not None and contract.materialization.strategy == "merge":
+        failures += _keys_are_there(bench)
+    for rule in contract.quality.row_rules:
+        if _phase_of(rule, bench, late) == phase:
+            failures += compile_rule(rule, bench)
+    if failures:
+        outputs = [keep(c) for c in bench.relation.columns]
+        unless = is_not_null(column(MALFORMED_COLUMN)) if text and MALFORMED_COLUMN in bench.relation.hidden else None
+        bench.builder.project(f"check rows ({len(failures)} checks)", outputs, failures=failures, unless=unless)
+
+
+def _made_in_post(bench: Workbench) -> frozenset[str]:
+    made: frozenset[str] = frozenset()
+    for step in bench.contract.transformations:
+        if step.phase == "post":
+            made |= made_columns(step, bench.contract.dialect)
+    return made
+
+
+def _phase_of(rule: RowRule, bench: Workbench, late: frozenset[str]) -> Phase:
+    """As declared; else before the post steps, unless the rule speaks of what they make."""
+    if "phase" in rule.model_fields_set:
+        return rule.phase
+    return "post" if rule_columns(rule, bench.contract.dialect) & late else "pre"
+
+
+def _failed_cast(bench: Workbench, name: str) -> exp.Expression | None:
+    """True for rows whose value was there but did not cast: they are not absent."""
+    casts = [check for check in bench.builder.book.checks if check.kind == "cast" and check.column == name]
+    return any_of([_is_set(check) for check in casts]) if casts else None
+
+
+def _is_set(check: Check) -> exp.Expression:
+    return has_failed(check, column(mask_name(place_of(check)[0])))
+
+
+def _keys_are_there(bench: Workbench) -> list[Failure]:
+    """A row without a key cannot be merged; it is rejected, not matched to strangers."""
+    declared = {field.name for field in bench.contract.fields if field.required}
+    failures = []
+    for name in bench.contract.primary_key:
+        if name in declared or bench.relation.find(name) is None:
+            continue
+        failures.append(
+            bench.builder.book.add(
+                is_null(column(name)),
+                name=f"{name} is required",
+                message=f"Rule failed: {name} is required",
+                category="completeness",
+                kind="key",
+                column=name,
+            )
+        )
+    return failures

@@ -1,0 +1,121 @@
+"""The schema gate: what the source has against what the contract declares, before any row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lakelogic.contract.contract import Contract
+from lakelogic.contract.model import ModelField
+from lakelogic.core.errors import PlanError
+from lakelogic.plan.model import HIDDEN_PREFIX, Column, SourceFacts
+from lakelogic.plan.relation import suggestion
+from lakelogic.plan.rules import rule_columns
+from lakelogic.plan.steps.effects import made_columns, read_columns
+from lakelogic.plan.types import parse_type, string_type
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What passed the gate: the columns to read, declared ones that are missing, undeclared ones that are there."""
+
+    columns: tuple[Column, ...]  # as read, in the source's order, with the source's names
+    missing: tuple[ModelField, ...] = ()  # become NULL columns
+    unknown: tuple[str, ...] = ()  # judged row by row (unknown_fields: quarantine)
+    closed: bool = True
+
+
+def assumed_columns(contract: Contract) -> Gate:
+    """Without a look at the source: the declared columns, as text or as declared types."""
+    text_like = contract.source is None or contract.source.format not in {"parquet", "delta", "orc", "avro"}
+    columns = [
+        Column(field.name, string_type() if text_like else (parse_type(field.type) or string_type()))
+        for field in contract.fields
+    ]
+    return Gate(tuple(columns), closed=False)
+
+
+def pass_gate(contract: Contract, facts: SourceFacts) -> Gate:
+    """Compare, by the contract's schema policy."""
+    visible = [c for c in facts.columns if not c.name.startswith(HIDDEN_PREFIX)]
+    made = _made_by_steps(contract)
+    known = _needed(contract)
+    unknown = [c.name for c in visible if contract.fields and c.name not in known]
+    missing = [f for f in contract.fields if not _is_there(f, visible) and f.name not in made]
+    policy = contract.schema_policy
+    for field in missing:
+        _judge_missing(field, unknown, contract)
+    if unknown and policy.unknown_fields == "fail":
+        names = ", ".join(f"`{name}`" for name in unknown)
+        raise PlanError(
+            f"the source has columns that the contract does not declare: {names}",
+            where=contract.at("schema_policy"),
+            hint="declare them under model.fields, or set schema_policy.unknown_fields to allow, drop or quarantine",
+            code="LL321",
+        )
+    judged = unknown if policy.unknown_fields == "quarantine" else []
+    keep_all = not contract.fields or (contract.source is not None and contract.source.columns == "all")
+    read = [c for c in visible if _is_read(c.name, known, judged, keep_all, policy.unknown_fields)]
+    return Gate(tuple(read), tuple(missing), tuple(judged))
+
+
+def _is_read(name: str, known: frozenset[str], judged: Sequence[str], keep_all: bool, unknown_fields: str) -> bool:
+    if name in known or name in judged:
+        return True
+    return keep_all and unknown_fields != "drop"
+
+
+def _is_there(field: ModelField, columns: Sequence[Column]) -> bool:
+    names = {c.name for c in columns}
+    return field.name in names or any(alias in names for alias in field.aliases)
+
+
+def _made_by_steps(contract: Contract) -> frozenset[str]:
+    made: frozenset[str] = frozenset()
+    for step in contract.transformations:
+        made |= made_columns(step, contract.dialect)
+    return made
+
+
+def _needed(contract: Contract) -> frozenset[str]:
+    """Declared names, their aliases, and every name that a step or rule reads."""
+    names = {field.name for field in contract.fields} | {a for field in contract.fields for a in field.aliases}
+    for step in contract.transformations:
+        names |= read_columns(step, contract.dialect)
+    for rule in contract.quality.row_rules:
+        names |= rule_columns(rule, contract.dialect)
+    return frozenset(names | set(contract.primary_key))
+
+
+def _judge_missing(field: ModelField, unknown: Sequence[str], contract: Contract) -> None:
+    near = suggestion(field.name, unknown)
+    strict = contract.schema_policy.evolution == "strict"
+    if not field.required and not strict and near is None:
+        return
+    index = [f.name for f in contract.fields].index(field.name)
+    why = "required column" if field.required else "column"
+    hint = (
+        f"the source has `{near}`: was it renamed? add `aliases: [{near}]` to the field"
+        if near
+        else "take it out of the contract, or give it a source"
+    )
+    raise PlanError(
+        f"{why} `{field.name}` is not in the source",
+        where=contract.at(f"model.fields.{index}.name"),
+        hint=hint,
+        code="LL320",
+    )
+
+
+def rename_aliases(gate: Gate, contract: Contract) -> dict[str, str]:
+    """Source name to declared name, for columns that come under an alias."""
+    names = {c.name for c in gate.columns}
+    renamed = {}
+    for field in contract.fields:
+        if field.name not in names:
+            alias = next((a for a in field.aliases if a in names), None)
+            if alias is not None:
+                renamed[alias] = field.name
+    return renamed
+
+

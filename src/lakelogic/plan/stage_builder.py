@@ -1,0 +1,85 @@
+"""Collects the segments of one stage while the steps of a contract are compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from lakelogic.plan.checks import CheckBook, Failure, any_error, mask_updates
+from lakelogic.plan.expressions import alias, any_of, column
+from lakelogic.plan.model import Column, Effect, Segment
+from lakelogic.plan.relation import Relation, origins_of
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A column of the next relation: its name and type, and how it is made from the current one."""
+
+    column: Column
+    expression: exp.Expression
+
+
+def keep(column_: Column) -> Output:
+    return Output(column_, column(column_.name))
+
+
+@dataclass(slots=True)
+class StageBuilder:
+    """The stage under construction; `relation` is where the next step starts."""
+
+    relation: Relation
+    number: int = 0
+    segments: list[Segment] = field(default_factory=list)
+    book: CheckBook = field(default_factory=CheckBook)
+
+    def project(
+        self,
+        label: str,
+        outputs: Iterable[Output],
+        *,
+        failures: Sequence[Failure] = (),
+        unless: exp.Expression | None = None,
+        new_hidden: Sequence[tuple[str, exp.Expression]] = (),
+        where: exp.Expression | None = None,
+        source: exp.Expression | None = None,
+        effect: Effect = "same",
+    ) -> None:
+        """Append a segment that makes `outputs` from the current relation and carries the hidden columns along."""
+        outputs = tuple(outputs)
+        updates = mask_updates(failures, self.relation.hidden, unless)
+        hidden = [
+            alias(updates.pop(name, column(name)), name) for name in self.relation.hidden if name not in dict(new_hidden)
+        ]
+        added = [alias(expression, name) for name, expression in [*new_hidden, *updates.items()]]
+        query = exp.select(*[alias(o.expression, o.column.name) for o in outputs], *hidden, *added)
+        query = query.from_(source if source is not None else table(self.relation.name))
+        if where is not None:
+            # Rows that failed already must reach the quarantine, whatever a filter thinks of their values.
+            query = query.where(any_of([self.failed(), where]))
+        self.append(label, query, outputs, [name.alias for name in [*hidden, *added]], effect)
+
+    def append(
+        self, label: str, query: exp.Query, outputs: Sequence[Output], hidden: Sequence[str], effect: Effect
+    ) -> None:
+        name = f"step_{self.number}_{len(self.segments) + 1}"
+        columns = tuple(o.column for o in outputs)
+        origins = {o.column.name: origins_of(o.expression, self.relation) for o in outputs}
+        self.segments.append(Segment(name, query, columns, label, effect, counted=effect != "same"))
+        self.relation = replace(self.relation, name=name, columns=columns, hidden=tuple(hidden), origins=origins)
+
+    def failed(self) -> exp.Expression:
+        """True for rows that failed a check so far."""
+        return any_error(self.book.checks, self.relation.failed_columns)
+
+
+def table(name: str) -> exp.Table:
+    return exp.Table(this=exp.to_identifier(name, quoted=True))
+
+
+def replaced(columns: Sequence[Column], outputs: Sequence[Output]) -> list[Output]:
+    """All columns, where an output of the same name takes the former one's place and new ones stand at the end."""
+    by_name = {output.column.name: output for output in outputs}
+    result = [by_name.pop(c.name) if c.name in by_name else keep(c) for c in columns]
+    return [*result, *by_name.values()]

@@ -1,0 +1,163 @@
+"""The last segment of a stage: every row with its verdict, and what the quarantine needs of rejected ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from lakelogic.plan.checks import any_error, count_failures, mask_name
+from lakelogic.plan.expressions import alias, as_text, case, column, field, function, null_of, text
+from lakelogic.plan.masking import hide_in_quarantine
+from lakelogic.plan.model import (
+    ACCEPTED,
+    HMAC_FUNCTION,
+    MALFORMED_COLUMN,
+    RAW_COLUMN,
+    RECORD_COLUMN,
+    REJECTED,
+    REJECTED_COLUMN,
+    SOURCE_COLUMN,
+    VERDICT_COLUMN,
+    Column,
+    Observation,
+    Segment,
+    Stage,
+)  # fmt: skip
+from lakelogic.plan.quarantine import mask_field, quarantine_rows
+from lakelogic.plan.stage_builder import Output, StageBuilder, table
+from lakelogic.plan.types import family, string_type
+
+SEPARATOR = "\x1f"  # between the parts of an id, so that ('a','bc') and ('ab','c') differ
+
+
+@dataclass(frozen=True, slots=True)
+class Secrecy:
+    """Which source columns hold personal data, and whether there is a key to keep them with."""
+
+    personal: frozenset[str]
+    has_key: bool
+
+
+def close_stage(
+    builder: StageBuilder,
+    outputs: Sequence[Output],
+    raw: Sequence[Column],
+    secrecy: Secrecy,
+    *,
+    dataset: str,
+    version: str,
+    partition_by: tuple[str, ...] = (),
+) -> Stage:
+    """Finish a stage: rows that failed an error check go to the rejected files, all others to the accepted ones."""
+    relation = builder.relation
+    masks = relation.failed_columns
+    rejected_when = any_error(builder.book.checks, masks)
+    keeper = _RejectedRow(builder, tuple(raw), secrecy, dataset)
+    query = exp.select(
+        *[alias(o.expression, o.column.name) for o in outputs],
+        alias(case([(rejected_when.copy(), text(REJECTED))], text(ACCEPTED)), VERDICT_COLUMN),
+        alias(case([(rejected_when, keeper.struct())]), REJECTED_COLUMN),
+    ).from_(table(relation.name))
+    columns = tuple(o.column for o in outputs)
+    last = Segment(f"verdict_{builder.number}", query, columns, "split by verdict")
+    quarantine, quarantine_columns = quarantine_rows(
+        builder.book.checks, keeper.columns(), version, secrecy.personal
+    )
+    soft = [check for check in builder.book.checks if check.severity != "error"]
+    return Stage(
+        input="accepted" if builder.number else "source",
+        segments=(*builder.segments, last),
+        output=columns,
+        partition_by=partition_by,
+        observations=count_failures(soft, [column(name) for name in masks]) if soft else (),
+        observed_at=relation.name if soft else None,
+        rejected_counts=_rejected_counts(builder, masks),
+        quarantine=quarantine,
+        quarantine_columns=quarantine_columns,
+        checks=tuple(builder.book.checks),
+        mask_count=len(masks),
+    )
+
+
+def _rejected_counts(builder: StageBuilder, masks: Sequence[str]) -> tuple[Observation, ...]:
+    hard = [check for check in builder.book.checks if check.severity == "error"]
+    fields = [field(column(REJECTED_COLUMN), mask_field(index)) for index in range(len(masks))]
+    return count_failures(hard, fields)
+
+
+@dataclass(slots=True)
+class _RejectedRow:
+    """What is kept of a rejected row: everything as read, personal data out of sight."""
+
+    builder: StageBuilder
+    raw: tuple[Column, ...]
+    secrecy: Secrecy
+    dataset: str
+
+    def columns(self) -> tuple[Column, ...]:
+        if not self._has_raw:
+            return tuple(Column(c.name, self._type(c)) for c in self.builder.relation.columns)
+        return tuple(Column(c.name, self._type(c)) for c in self.raw)
+
+    def struct(self) -> exp.Expression:
+        hidden = self.builder.relation.hidden
+        columns = self._source_columns()
+        values = [alias(self._kept(c, value), c.name) for c, value in columns]
+        record = column(RECORD_COLUMN) if RECORD_COLUMN in hidden else null_of(string_type())
+        parts = [
+            alias(exp.Struct(expressions=values), "raw"),
+            alias(self._record(record), "record"),
+            alias(column(MALFORMED_COLUMN) if MALFORMED_COLUMN in hidden else null_of(string_type()), "malformed"),
+            alias(column(SOURCE_COLUMN) if SOURCE_COLUMN in hidden else null_of(string_type()), "source"),
+            alias(self._id(columns, record), "id"),
+            *[alias(column(mask_name(i)), mask_field(i)) for i in range(len(self.builder.relation.failed_columns))],
+        ]
+        return exp.Struct(expressions=parts)
+
+    @property
+    def _has_raw(self) -> bool:
+        return RAW_COLUMN in self.builder.relation.hidden
+
+    def _source_columns(self) -> list[tuple[Column, exp.Expression]]:
+        """The row as read; after a step that made new rows, the row as that step made it."""
+        if self._has_raw:
+            return [(c, field(column(RAW_COLUMN), c.name)) for c in self.raw]
+        return [(c, column(c.name)) for c in self.builder.relation.columns]
+
+    def _is_personal(self, c: Column) -> bool:
+        if c.masking is not None:
+            return False  # masked by an earlier layer
+        origin = frozenset({c.name}) if self._has_raw else self.builder.relation.origin(c.name)
+        return bool(origin & self.secrecy.personal)
+
+    def _type(self, c: Column) -> exp.DataType:
+        return string_type() if self._is_personal(c) else c.type
+
+    def _kept(self, c: Column, value: exp.Expression) -> exp.Expression:
+        return hide_in_quarantine(value, has_key=self.secrecy.has_key) if self._is_personal(c) else value
+
+    def _record(self, record: exp.Expression) -> exp.Expression:
+        """A line that could not be split may hold anything, also personal data."""
+        if not self.secrecy.personal or RECORD_COLUMN not in self.builder.relation.hidden:
+            return record
+        return hide_in_quarantine(record, has_key=self.secrecy.has_key)
+
+    def _id(self, columns: list[tuple[Column, exp.Expression]], record: exp.Expression) -> exp.Expression:
+        hidden = self.builder.relation.hidden
+        source = column(SOURCE_COLUMN) if SOURCE_COLUMN in hidden else text("")
+        parts: list[exp.Expression] = [text(self.dataset), source, record.copy()]
+        parts += [value.copy() if family(c.type) == "text" else _textual(c, value) for c, value in columns]
+        joined = []
+        for part in parts:
+            joined += [exp.Coalesce(this=part, expressions=[text("\x00")]), text(SEPARATOR)]
+        return exp.Substring(
+            this=function(HMAC_FUNCTION, function("CONCAT", *joined)),
+            start=exp.Literal.number("1"),
+            length=exp.Literal.number("32"),
+        )
+
+
+def _textual(c: Column, value: exp.Expression) -> exp.Expression:
+    return function("TO_JSON", value.copy()) if family(c.type) == "complex" else as_text(value.copy())

@@ -1,0 +1,140 @@
+"""Where a contract's steps are compiled: the stage in work, the stages done, the links, the mistakes found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from lakelogic.contract.contract import Contract
+from lakelogic.core.errors import Problem
+from lakelogic.plan.attempt import Attempt, attempt
+from lakelogic.plan.checks import Failure
+from lakelogic.plan.lineage import UPSTREAM_PREFIX
+from lakelogic.plan.model import RAW_COLUMN, SOURCE_COLUMN, Column
+from lakelogic.plan.relation import Relation, resolve, unknown_column
+from lakelogic.plan.sql import SqlProblem, parse_expression
+from lakelogic.plan.stage_builder import Output, StageBuilder, replaced
+from lakelogic.plan.types import string_type
+from lakelogic.plan.typing import annotate, check_types, require_boolean
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """An author's expression, ready for a query: it cannot raise; `failure` says for which rows it would have."""
+
+    expression: exp.Expression
+    type: exp.DataType
+    failure: exp.Expression | None
+
+
+@dataclass(slots=True)
+class Workbench:
+    """The state of one compilation; lives only inside build_plan."""
+
+    contract: Contract
+    builder: StageBuilder
+    links: Mapping[str, Relation]
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    done: list[StageBuilder] = field(default_factory=list)
+
+    @property
+    def relation(self) -> Relation:
+        return self.builder.relation
+
+    @contextmanager
+    def reporting(self, path: str) -> Iterator[None]:
+        """Turn a mistake in SQL into a problem at its place in the contract, and go on."""
+        try:
+            yield
+        except SqlProblem as problem:
+            self.problems.append(problem.at(self.contract.at(path)))
+
+    def require(self, name: str) -> Column:
+        """A column of the current relation, by the name that an author wrote."""
+        found = self.relation.find(name)
+        if found is None:
+            if self.relation.closed:
+                raise unknown_column(name, self.relation.names)
+            found = self._assume(name)
+        return found
+
+    def _assume(self, name: str) -> Column:
+        """In an open relation a name nobody declared is taken for a text column of the source, unless it is a slip."""
+        resolve(exp.column(name, quoted=True), self.relation, strict=False)
+        return Column(name, string_type())
+
+    def expression(self, sql: str, *, dialect: str | None = None, strict: bool = False) -> Compiled:
+        """Parse, resolve, type and make safe one expression over the current relation."""
+        parsed = parse_expression(sql, dialect or self.contract.dialect)
+        return self.compile(parsed, strict=strict)
+
+    def condition(self, sql: str, *, dialect: str | None = None, strict: bool = False) -> Compiled:
+        """The same for an expression that must be true or false."""
+        parsed = parse_expression(sql, dialect or self.contract.dialect)
+        typed = self._typed(parsed, strict)
+        require_boolean(typed, sql)
+        return _compiled(attempt(typed))
+
+    def compile(self, parsed: exp.Expression, *, strict: bool = False) -> Compiled:
+        return _compiled(attempt(self._typed(parsed, strict)))
+
+    def _typed(self, parsed: exp.Expression, strict: bool) -> exp.Expression:
+        if parsed.find(exp.AggFunc):
+            raise SqlProblem(
+                "LL214", f"`{parsed.sql('databricks')}` aggregates rows", "use a `rollup` step or a dataset rule"
+            )
+        resolved = resolve(parsed, self.relation, strict=strict)
+        return check_types(annotate(resolved, self.relation))
+
+    def step_failure(self, compiled: Compiled, label: str) -> list[Failure]:
+        """The check that catches rows for which a step's expression would have raised."""
+        if compiled.failure is None:
+            return []
+        failure = self.builder.book.add(
+            compiled.failure, name=label, message=f"Step failed: {label}", category="transformation", kind="step_error"
+        )
+        return [failure]
+
+    def set_columns(self, label: str, outputs: Sequence[Output], failures: Sequence[Failure] = ()) -> None:
+        """Add or replace columns, keep the others."""
+        self.builder.project(label, replaced(self.relation.columns, outputs), failures=failures)
+
+    def link(self, name: str) -> Relation:
+        found = self.links.get(name)
+        if found is None:
+            known = ", ".join(f"`{link}`" for link in self.links) or "none is declared"
+            raise SqlProblem("LL230", f"there is no link `{name}`", f"declare it under `links`; known: {known}")
+        return found
+
+    def link_column(self, link: Relation, name: str) -> Column:
+        found = link.find(name)
+        if found is None:
+            if link.closed:
+                raise unknown_column(name, link.names)
+            return Column(name, string_type())
+        return found
+
+    def barrier(self) -> None:
+        """Close the stage: what follows sees accepted rows only, and all of them."""
+        self.done.append(self.builder)
+        # Masks start anew: every row that comes through passed the checks before.
+        carried = tuple(name for name in self.relation.hidden if is_carried(name))
+        after = replace(self.relation, name="accepted", hidden=carried)
+        self.builder = StageBuilder(after, number=self.builder.number + 1)
+
+
+def is_carried(hidden: str) -> bool:
+    """Whether a hidden column goes along from stage to stage: what was read, where from, and upstream lineage."""
+    return hidden in {RAW_COLUMN, SOURCE_COLUMN} or hidden.startswith(UPSTREAM_PREFIX)
+
+
+def _compiled(tried: Attempt) -> Compiled:
+    type_ = tried.expression.type
+    unknown = type_ is None or type_.this in {exp.DataType.Type.UNKNOWN, exp.DataType.Type.NULL}
+    known = exp.DataType.build("unknown") if unknown else type_
+    assert known is not None
+    return Compiled(tried.expression, known, tried.failure)
