@@ -121,7 +121,7 @@ def _check_duration(value: object) -> timedelta:
         return parse_duration(_check_text(value))
     except ValueError as error:
         hint = "write a number and a unit: `30m`, `6h`, `3d`; units are ms, s, m, h, d, w"
-        raise mistake("LL115", "must be a duration", hint) from error
+        raise mistake("LL115", f"must be a duration, not `{value}`", hint) from error
 
 
 def _one_or_many(value: object) -> object:

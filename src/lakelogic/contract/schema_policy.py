@@ -27,5 +27,5 @@ class SchemaPolicy(ContractModel):
         if not isinstance(value, str):
             return value
         if value not in ONE_WORD:
-            raise mistake("LL112", "this is not a schema policy", suggest(value, ONE_WORD))
+            raise mistake("LL112", f"`{value}` is not a schema policy", suggest(value, ONE_WORD))
         return ONE_WORD[value]
