@@ -1,8 +1,8 @@
 """The ledger: every row that was read is accounted for, step by step.
 
-Law of a step: rows in + added = rows out + removed + quarantined, and what goes into a step is what came out of
-the one before. So rows read = accepted + quarantined + removed - added. The numbers come from the pass that wrote
-the files; a ledger that does not balance means that rows were lost or doubled.
+Law of a step: rows in + added = rows out + removed + quarantined, and what goes into a step is what came
+out of the one before. So rows read = accepted + quarantined + removed - added. The numbers come from the
+pass that wrote the files; a ledger that does not balance means that rows were lost or doubled.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ class Ledger:
         for step in self.steps:
             step.balance()
             if step.step != READ_STEP and step.rows_in != rows:
-                raise _unbalanced(step.step, f"{rows} rows came out of the step before, {step.rows_in} went in")
+                raise _unbalanced(
+                    step.step, f"{rows} rows came out of the step before, {step.rows_in} went in"
+                )
             rows = step.rows_out
         if rows != self.accepted:
             last = self.steps[-1].step if self.steps else READ_STEP
@@ -79,7 +81,8 @@ class Ledger:
         passed_on = sum(step.quarantined for step in self.steps)
         if passed_on != self.quarantined:
             raise _unbalanced(
-                QUARANTINE_STEP, f"{passed_on} rows were rejected, {self.quarantined} stand in the quarantine files"
+                QUARANTINE_STEP,
+                f"{passed_on} rows were rejected, {self.quarantined} stand in the quarantine files",
             )
 
 

@@ -1,7 +1,7 @@
 """Files of a source: which there are, which are new, and what format they have.
 
-A file is identified by path, size and modification time. It is never compared with a maximum: a late file with
-an old time is new when its identity is, and a file replaced under the same name is new too.
+A file is identified by path, size and modification time. It is never compared with a maximum: a late file
+with an old time is new when its identity is, and a file replaced under the same name is new too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,17 @@ from lakelogic.core.errors import CapabilityError, RunError
 from lakelogic.core.slices import SourceFile
 
 # What a writer leaves while it is not done; reading it would give half a file.
-TEMPORARY_SUFFIXES = (".tmp", ".temp", ".part", ".partial", ".crdownload", ".filepart", ".inprogress", ".swp", "~")
+TEMPORARY_SUFFIXES = (
+    ".tmp",
+    ".temp",
+    ".part",
+    ".partial",
+    ".crdownload",
+    ".filepart",
+    ".inprogress",
+    ".swp",
+    "~",
+)
 COMPRESSION_SUFFIXES = (".gz", ".bz2", ".zst", ".xz", ".lz4", ".snappy", ".deflate")
 FORMAT_BY_SUFFIX = {
     ".csv": "csv",
@@ -148,16 +158,23 @@ def _glob_base(root: str) -> str:
 
 def _missing(root: str) -> RunError:
     lost = Path(_glob_base(root) if _GLOB.search(root) else root)
-    parent = next((folder for folder in lost.parents if folder.is_dir()), Path("."))
-    wanted = lost.relative_to(parent).parts[0] if lost != parent and lost.is_relative_to(parent) else lost.name
+    parent = next((folder for folder in lost.parents if folder.is_dir()), Path())
+    wanted = (
+        lost.relative_to(parent).parts[0] if lost != parent and lost.is_relative_to(parent) else lost.name
+    )
     names = sorted(entry.name for entry in parent.iterdir() if not entry.name.startswith("."))
     near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
-    hint = f"`{parent}` has {', '.join(f'`{name}`' for name in near or names[:5])}" if names else f"`{parent}` is empty"
+    hint = (
+        f"`{parent}` has {', '.join(f'`{name}`' for name in near or names[:5])}"
+        if names
+        else f"`{parent}` is empty"
+    )
     return RunError(f"the source `{root}` does not exist", code="LL430", hint=hint)
 
 
 def _refuse_remote(path: str) -> None:
     if _SCHEME.match(path) and not path.startswith("file://"):
         raise CapabilityError(
-            f"files at `{path}` are not supported yet", hint="give a local path; object stores come with a later version"
+            f"files at `{path}` are not supported yet",
+            hint="give a local path; object stores come with a later version",
         )

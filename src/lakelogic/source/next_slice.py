@@ -47,7 +47,9 @@ def next_slice(
     else:
         chosen, reason = _next_file_slice(path, pattern, load_mode, before)
     if chosen is None and on_empty == "fail":
-        raise RunError(f"the source `{path}` has nothing to read: {reason}", code="LL433", hint="source.on_empty is fail")
+        raise RunError(
+            f"the source `{path}` has nothing to read: {reason}", code="LL433", hint="source.on_empty is fail"
+        )
     return chosen, reason
 
 

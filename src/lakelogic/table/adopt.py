@@ -208,7 +208,9 @@ def _check_file(file: StagedFile, stats: FileStats, names: Sequence[str], shape:
         raise RunError(f"staged file `{file.path}` lacks column `{lacking[0]}`", code="LL442")
     unnamed = [name for name in shape.partition_by if name not in file.partition]
     if unnamed:
-        raise RunError(f"staged file `{file.path}` has no value of partition column `{unnamed[0]}`", code="LL442")
+        raise RunError(
+            f"staged file `{file.path}` has no value of partition column `{unnamed[0]}`", code="LL442"
+        )
 
 
 def _check_not_null(file: StagedFile, stats: FileStats, not_null: frozenset[str]) -> None:

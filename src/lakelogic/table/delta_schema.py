@@ -47,12 +47,14 @@ def delta_type(type_: exp.DataType) -> DeltaType:
     """The Delta type of a declared type."""
     match type_.this:
         case DType.ARRAY | DType.LIST:
-            return ArrayType(delta_type(type_.expressions[0]), True)
+            return ArrayType(delta_type(type_.expressions[0]), contains_null=True)
         case DType.MAP:
             key, value = type_.expressions
-            return MapType(delta_type(key), delta_type(value), True)
+            return MapType(delta_type(key), delta_type(value), value_contains_null=True)
         case DType.STRUCT:
-            return StructType([Field(part.name, delta_type(part.args["kind"]), True) for part in type_.expressions])
+            return StructType(
+                [Field(part.name, delta_type(part.args["kind"]), nullable=True) for part in type_.expressions]
+            )
         case DType.DECIMAL:
             precision, scale = [*(int(part.name) for part in type_.expressions), 10, 0][:2]
             scale = 0 if len(type_.expressions) == 1 else scale
@@ -61,7 +63,8 @@ def delta_type(type_: exp.DataType) -> DeltaType:
             return PrimitiveType(_PRIMITIVE[kind])
         case _:
             raise PlanError(
-                f"a Delta table has no type for `{type_.sql('spark')}`", hint="cast the column to another type"
+                f"a Delta table has no type for `{type_.sql('spark')}`",
+                hint="cast the column to another type",
             )
 
 
@@ -69,7 +72,7 @@ def delta_field(column: Column) -> Field:
     """A table field: type, NOT NULL, comment, and how its values were masked."""
     metadata = {"comment": column.comment, MASKING_KEY: column.masking}
     kept = {key: value for key, value in metadata.items() if value}
-    return Field(column.name, delta_type(column.type), column.nullable, kept)
+    return Field(column.name, delta_type(column.type), nullable=column.nullable, metadata=kept)
 
 
 def delta_schema(columns: Iterable[Column]) -> Schema:
@@ -106,7 +109,9 @@ def plan_evolution(table: DeltaTable, shape: TableShape) -> Evolution:
 def add_columns(table: DeltaTable, columns: Sequence[Column]) -> None:
     """Add columns to a table; rows that are there already have NULL in them, so they are nullable."""
     fields = [delta_field(column) for column in columns]
-    table.alter.add_columns([Field(field.name, field.type, True, field.metadata) for field in fields])
+    table.alter.add_columns(
+        [Field(field.name, field.type, nullable=True, metadata=field.metadata) for field in fields]
+    )
 
 
 def _check_partitions(table: DeltaTable, shape: TableShape) -> None:
@@ -135,7 +140,7 @@ def _check_type(field: Field, column: Column) -> None:
     there, given = _plain(field.type), _plain(delta_type(column.type))
     if there != given:
         raise PlanError(
-            f"column `{column.name}` is {_type_name(there)} in the table and {_type_name(given)} in the batch",
+            f"column `{column.name}` is {_type_name(there)} in the table, {_type_name(given)} in the batch",
             code="LL323",
             hint="declare the table's type in model.fields, or write to a new target",
         )

@@ -1,4 +1,4 @@
-"""Delta tables on Spark: adoption where it can be, Spark's own Delta writer where it must be, MERGE, catalogs."""
+"""Delta tables on Spark: adoption where it can be, Spark's Delta writer where it must be, and catalogs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SparkDeltaTable:
         return commit
 
     def write_path(self, write: Write) -> str:
-        """Which way a commit will take, for the plan: `adopt`, `merge`, or why Spark must rewrite the files."""
+        """The way a commit will take, for the plan: `adopt`, `merge`, or why files are rewritten."""
         if isinstance(write, WriteMerge):
             return "merge"
         table = find_table(self.location.path)

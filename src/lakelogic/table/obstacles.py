@@ -1,8 +1,8 @@
 """Table features that adoption cannot honour: what they are, and whether a table uses one.
 
-Adoption writes an add action for a file as it lies. A feature that wants something in the file or in the action
-(another column name, a row id, a checked or computed value) would be broken silently, so it is an obstacle; an
-unknown writer feature always is one.
+Adoption writes an add action for a file as it lies. A feature that wants something in the file or in the
+action (another column name, a row id, a checked or computed value) would be broken silently, so it is an
+obstacle; an unknown writer feature always is one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Mapping
 
 from deltalake import DeltaTable, Field
 
-# Writer features that ask nothing of an adopted file, or whose use is looked up in properties and fields below.
+# Writer features that ask nothing of an adopted file, or whose use is looked up in properties and fields
+# below.
 _KNOWN_FEATURES = frozenset(
     (
         "appendOnly",

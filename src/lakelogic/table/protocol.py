@@ -2,14 +2,15 @@
 
 A table takes staged files and shows them to readers, all of them or none, in ONE commit.
 
-* A commit carries (app id, batch number) as an application transaction. A second commit of the same or an older
-  batch changes nothing, returns the version that the first one made, and says `skipped`.
-* A commit checks before it writes: a column of another type, a NULL in a NOT NULL column or a duplicate merge key
-  is an error, and the table is as it was.
-* Files of append and overwrite are adopted as they lie, below the table's folder; where the table has a feature that
-  adoption cannot honour, the implementation rewrites them by its engine's writer, under the same laws, or refuses.
-* A table that is missing is created by the first commit, with the declared types, NOT NULL, comments, partitioning
-  and properties.
+* A commit carries (app id, batch number) as an application transaction. A second commit of the same or an
+  older batch changes nothing, returns the version that the first one made, and says `skipped`.
+* A commit checks before it writes: a column of another type, a NULL in a NOT NULL column or a duplicate
+  merge key is an error, and the table is as it was.
+* Files of append and overwrite are adopted as they lie, below the table's folder; where the table has a
+  feature that adoption cannot honour, the implementation rewrites them by its engine's writer, under the
+  same laws, or refuses.
+* A table that is missing is created by the first commit, with the declared types, NOT NULL, comments,
+  partitioning and properties.
 * Batch numbers of one app id only grow; the caller holds the dataset's lock.
 """
 

@@ -10,10 +10,14 @@ from lakelogic.core.errors import PlanError, RunError
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import WriteMerge
 from lakelogic.table.adopt import adopt_files, create_empty, evolve, find_commit, find_table
+from lakelogic.table.delta_schema import plan_evolution
+from lakelogic.table.obstacles import adoption_obstacle
 from lakelogic.table.protocol import Commit, CommitId, TableShape
-from lakelogic.table.spark_staged import committed, read_staged, spark_errors
+from lakelogic.table.spark_staged import committed, quoted, read_staged, spark_errors, spark_schema
 
 if TYPE_CHECKING:
+    from deltalake import DeltaTable
+    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
 
 DUPLICATE_KEYS = "LL450"
@@ -33,7 +37,7 @@ def commit_merge(
     if done := find_commit(table, commit_id):
         return done
     if table is not None:
-        evolve(table, shape)
+        _evolve(spark, path, table, shape)
     batch = read_staged(spark, path, files, shape)
     # `latest` needs the count only to see whether a new table can adopt the files as they are.
     repeated = _repeated_keys(batch, write) if write.on_duplicate_key == "fail" or table is None else 0
@@ -47,11 +51,26 @@ def commit_merge(
     return committed(path, commit_id)
 
 
+def _evolve(spark: SparkSession, path: str, table: DeltaTable, shape: TableShape) -> None:
+    if adoption_obstacle(table) is None:
+        evolve(table, shape)
+        return
+    # Only Spark knows what a new column needs under such a feature (an id and a physical name, for one).
+    missing = plan_evolution(table, shape).new_columns
+    if missing:
+        fields = spark_schema(missing).fields
+        columns = ", ".join(f"{quoted(field.name)} {field.dataType.simpleString()}" for field in fields)
+        with spark_errors(f"the new columns of `{path}`"):
+            spark.sql(f"ALTER TABLE delta.{quoted(path)} ADD COLUMNS ({columns})")
+
+
 def _check_write(write: WriteMerge, shape: TableShape) -> None:
     names = {column.name for column in shape.columns}
     for key in write.keys:
         if key not in names:
-            raise PlanError(f"merge key `{key}` is not a column of the batch", hint="list key columns in primary_key")
+            raise PlanError(
+                f"merge key `{key}` is not a column of the batch", hint="list key columns in primary_key"
+            )
     if not write.keys:
         raise PlanError("strategy `merge` needs a primary key", hint="list the key columns under primary_key")
     if write.on_duplicate_key == "latest" and not write.order_by:
@@ -62,21 +81,33 @@ def _check_write(write: WriteMerge, shape: TableShape) -> None:
 
 
 def _repeated_keys(batch: DataFrame, write: WriteMerge) -> int:
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions
 
-    keys = [F.col(f"`{key}`") for key in write.keys]
+    keys = [functions.col(quoted(key)) for key in write.keys]
     with spark_errors("the check for duplicate keys"):
-        row = batch.groupBy(*keys).count().where("count > 1").agg(F.count("*").alias("repeated")).first()
+        row = (
+            batch.groupBy(*keys)
+            .count()
+            .where("count > 1")
+            .agg(functions.count("*").alias("repeated"))
+            .first()
+        )
     return int(row["repeated"]) if row is not None else 0
 
 
 def _merge(
-    spark: SparkSession, path: str, batch: DataFrame, write: WriteMerge, shape: TableShape, commit_id: CommitId
+    spark: SparkSession,
+    path: str,
+    batch: DataFrame,
+    write: WriteMerge,
+    shape: TableShape,
+    commit_id: CommitId,
 ) -> None:
     view = f"lakelogic_merge_{commit_id.batch}"
     rows = _latest(batch, write, shape) if write.on_duplicate_key == "latest" else batch
     confs = {
-        # Delta writes these as the commit's transaction and turns a commit that the table carries into a no-op.
+        # Delta writes these as the commit's transaction and turns a commit that the table carries into a
+        # no-op.
         "spark.databricks.delta.write.txnAppId": commit_id.app_id,
         "spark.databricks.delta.write.txnVersion": str(commit_id.batch),
         "spark.databricks.delta.commitInfo.userMetadata": commit_id.as_metadata(),
@@ -91,37 +122,38 @@ def _merge(
 
 def render_merge(path: str, source: str, keys: Sequence[str], columns: Sequence[str]) -> str:
     """The MERGE statement. Keys are never NULL here, so `=` is right and lets Delta skip files."""
-    condition = " AND ".join(f"t.{_quoted(key)} = s.{_quoted(key)}" for key in keys)
+    condition = " AND ".join(f"t.{quoted(key)} = s.{quoted(key)}" for key in keys)
     changed = [name for name in columns if name not in keys]
-    assignments = ", ".join(f"t.{_quoted(name)} = s.{_quoted(name)}" for name in changed)
+    assignments = ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in changed)
     # A table of keys only has nothing to update; an empty SET would be an error.
     update = f"WHEN MATCHED THEN UPDATE SET {assignments} " if changed else ""
-    names = ", ".join(_quoted(name) for name in columns)
-    values = ", ".join(f"s.{_quoted(name)}" for name in columns)
+    names = ", ".join(quoted(name) for name in columns)
+    values = ", ".join(f"s.{quoted(name)}" for name in columns)
     return (
-        f"MERGE INTO delta.{_quoted(path)} AS t USING {_quoted(source)} AS s ON {condition} "
+        f"MERGE INTO delta.{quoted(path)} AS t USING {quoted(source)} AS s ON {condition} "
         f"{update}WHEN NOT MATCHED THEN INSERT ({names}) VALUES ({values})"
     )
 
 
 def _latest(batch: DataFrame, write: WriteMerge, shape: TableShape) -> DataFrame:
-    """One row per key: the greatest by the order; ties go to the greatest hash, so that a rerun chooses alike."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
+    """One row per key: the greatest by the order; ties go to a hash, so that a rerun chooses alike."""
+    from pyspark.sql import Window, functions
 
     rank = "_lakelogic_rank"
-    columns = [F.col(f"`{column.name}`") for column in shape.columns]
-    tie = F.sha2(F.to_json(F.struct(*columns)), 256).desc()
+    columns = [functions.col(quoted(column.name)) for column in shape.columns]
+    tie = functions.sha2(functions.to_json(functions.struct(*columns)), 256).desc()
     order = [_order_term(term) for term in write.order_by]
-    window = Window.partitionBy(*(F.col(f"`{key}`") for key in write.keys)).orderBy(*order, tie)
-    return batch.withColumn(rank, F.row_number().over(window)).where(F.col(rank) == 1).drop(rank)
+    window = Window.partitionBy(*(functions.col(quoted(key)) for key in write.keys)).orderBy(*order, tie)
+    return (
+        batch.withColumn(rank, functions.row_number().over(window)).where(functions.col(rank) == 1).drop(rank)
+    )
 
 
-def _order_term(term: str) -> object:
-    from pyspark.sql import functions as F
+def _order_term(term: str) -> SparkColumn:
+    from pyspark.sql import functions
 
     name, _, direction = term.strip().partition(" ")
-    column = F.col(_quoted(name.strip("`")))
+    column = functions.col(quoted(name.strip("`")))
     # The row that wins stands first: without a direction that is the greatest. A missing value never wins.
     return column.asc_nulls_last() if direction.strip().lower() == "asc" else column.desc_nulls_last()
 
@@ -144,11 +176,7 @@ def _confs(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
 
 def _duplicate_keys(write: WriteMerge, repeated: int) -> RunError:
     return RunError(
-        f"{repeated} keys stand more than once in the batch (key: {', '.join(f'`{key}`' for key in write.keys)})",
+        f"{repeated} keys of ({', '.join(write.keys)}) stand more than once in the batch",
         code=DUPLICATE_KEYS,
         hint="deduplicate them, or set materialization.merge: {order_by: [...], on_duplicate_key: latest}",
     )
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -4,32 +4,39 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from lakelogic.core.errors import RunError
 from lakelogic.plan.files import StagedFile
+from lakelogic.plan.model import Column
 from lakelogic.table.adopt import find_commit, find_table
 from lakelogic.table.delta_schema import delta_schema
 from lakelogic.table.protocol import Commit, CommitId, TableShape
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+
+def spark_schema(columns: Iterable[Column]) -> StructType:
+    """Spark's schema of declared columns; Delta writes schemas in Spark's own JSON form."""
+    from pyspark.sql.types import StructType
+
+    return StructType.fromJson(json.loads(delta_schema(columns).to_json()))
 
 
 def read_staged(spark: SparkSession, root: str, files: Sequence[StagedFile], shape: TableShape) -> DataFrame:
     """The rows of staged files with exactly the table's columns; partition values come from folder names."""
-    from pyspark.sql.types import StructType
-
-    schema = StructType.fromJson(json.loads(delta_schema(shape.columns).to_json()))
+    schema = spark_schema(shape.columns)
     if not files:
         return spark.createDataFrame([], schema)
     reader = spark.read.schema(schema).option("basePath", _base(root, files[0].path))
     # These are names, not patterns: a folder may have `[` or `{` in its name.
     paths = [os.path.join(root, file.path) for file in files]
     frame = reader.option("__globPaths__", "false").parquet(*paths)
-    return frame.select(*(f"`{column.name}`" for column in shape.columns))
+    return frame.select(*(quoted(column.name) for column in shape.columns))
 
 
 def committed(path: str, commit_id: CommitId) -> Commit:
@@ -65,3 +72,8 @@ def _base(root: str, path: str) -> str:
             break
         plain.append(part)
     return os.path.join(root, *plain)
+
+
+def quoted(name: str) -> str:
+    """A name as Spark SQL takes it whatever characters it has."""
+    return "`" + name.replace("`", "``") + "`"

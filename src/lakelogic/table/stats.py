@@ -1,7 +1,7 @@
 """Statistics of staged files in Delta's form, read off the Parquet footers.
 
-A reader skips a file when the bounds say that no row can match, so a wrong bound loses rows, while a missing bound
-only costs time: wherever a footer leaves a doubt, the bound is left out.
+A reader skips a file when the bounds say that no row can match, so a wrong bound loses rows, while a
+missing bound only costs time: wherever a footer leaves a doubt, the bound is left out.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def read_stats(path: str) -> FileStats:
     metadata = pq.read_metadata(path)
     schema = metadata.schema.to_arrow_schema()
     flat = _flat_columns(metadata, schema)
-    nulls = {name: count for name, index in flat.items() if (count := _null_count(metadata, index)) is not None}
+    nulls = {
+        name: count for name, index in flat.items() if (count := _null_count(metadata, index)) is not None
+    }
     minimum, maximum = {}, {}
     for name, index in flat.items():
         low, high = _bounds(metadata, index, schema.field(name).type)
@@ -114,7 +116,8 @@ def _bounds(metadata: pq.FileMetaData, index: int, type_: pa.DataType) -> tuple[
             lows.append(statistics.min)
             highs.append(statistics.max)
         except (ValueError, OverflowError, UnicodeDecodeError, NotImplementedError):
-            # A date outside of Python's years, or bytes that are no text: the footer may be right, we cannot say it.
+            # A date outside of Python's years, or bytes that are no text: the footer may be right, we
+            # cannot say it.
             return None, None
     if not lows:
         return None, None
@@ -123,18 +126,19 @@ def _bounds(metadata: pq.FileMetaData, index: int, type_: pa.DataType) -> tuple[
 
 def _has_usable_order(metadata: pq.FileMetaData, type_: pa.DataType) -> bool:
     if pa.types.is_floating(type_):
-        # parquet-mr drops the bounds of a column that has a NaN; other writers leave the NaN out of the bounds,
-        # and Spark holds NaN for greater than every number.
+        # parquet-mr drops the bounds of a column that has a NaN; other writers leave the NaN out of the
+        # bounds, and Spark holds NaN for greater than every number.
         return str(metadata.created_by or "").startswith("parquet-mr") and not pa.types.is_float16(type_)
     if pa.types.is_timestamp(type_):
         return type_.unit in ("ms", "us")
-    return (
-        pa.types.is_integer(type_)
-        or pa.types.is_decimal(type_)
-        or pa.types.is_date32(type_)
-        or pa.types.is_string(type_)
-        or pa.types.is_large_string(type_)
+    ordered = (
+        pa.types.is_integer,
+        pa.types.is_decimal,
+        pa.types.is_date32,
+        pa.types.is_string,
+        pa.types.is_large_string,
     )
+    return any(is_kind(type_) for is_kind in ordered)
 
 
 def _lower(value: Any, type_: pa.DataType) -> Bound | None:
@@ -159,7 +163,8 @@ def _upper(value: Any, type_: pa.DataType) -> Bound | None:
         case str():
             return _upper_text(value)
         case datetime():
-            # Rounded up, so that it stays an upper bound for readers that do not allow for the lost microseconds.
+            # Rounded up, so that it stays an upper bound for readers that do not allow for the lost
+            # microseconds.
             rest = value.microsecond % 1000
             try:
                 return _iso(value + timedelta(microseconds=1000 - rest if rest else 0), type_)

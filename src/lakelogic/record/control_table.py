@@ -1,0 +1,77 @@
+"""Small Delta tables that LakeLogic keeps for itself: created on first use, appended to, compacted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError
+
+from lakelogic.core.errors import RunError
+
+# Each append leaves one tiny file; a reader opens every one of them, so they are folded together this often.
+COMPACT_EVERY = 50
+# Nobody reads old versions of these tables, and a long log makes every opening slower.
+_CONFIGURATION = {"delta.checkpointInterval": "25", "delta.logRetentionDuration": "interval 1 days"}
+
+
+def find_control_table(path: str) -> DeltaTable | None:
+    """The table at a path, at its newest version."""
+    try:
+        return DeltaTable(path) if DeltaTable.is_deltatable(path) else None
+    except (DeltaError, OSError) as error:
+        raise RunError(f"the control table `{path}` cannot be read: {error}", code="LL460") from error
+
+
+def open_control_table(path: str, schema: pa.Schema) -> DeltaTable:
+    """The table at a path, created when it is missing; two processes may do this at once."""
+    table = find_control_table(path)
+    if table is not None:
+        return table
+    try:
+        return DeltaTable.create(path, schema, mode="error", configuration=_CONFIGURATION)
+    except (DeltaError, OSError) as error:
+        table = find_control_table(path)
+        if table is not None:
+            return table
+        raise RunError(
+            f"the control table `{path}` cannot be created: {error}",
+            code="LL460",
+            hint="check that the folder can be written to, or set LAKELOGIC_STATE to another one",
+        ) from error
+
+
+def append_rows(
+    table: DeltaTable,
+    schema: pa.Schema,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    transactions: Mapping[str, int] | None = None,
+) -> None:
+    """Append rows in one commit that carries these application transactions; then compact if it is time."""
+    carried = [Transaction(app_id, version) for app_id, version in (transactions or {}).items()]
+    try:
+        write_deltalake(
+            table,
+            pa.Table.from_pylist([dict(row) for row in rows], schema=schema),
+            mode="append",
+            commit_properties=CommitProperties(app_transactions=carried or None),
+        )
+    except (DeltaError, OSError) as error:
+        raise RunError(
+            f"a record could not be written to `{table.table_uri}`: {error}", code="LL462", retryable=True
+        ) from error
+    if table.version() % COMPACT_EVERY == 0:
+        _compact(table)
+
+
+def _compact(table: DeltaTable) -> None:
+    try:
+        table.optimize.compact()
+        # An hour is enough for any reader of these tables, and keeps the folder small.
+        table.vacuum(retention_hours=1, enforce_retention_duration=False, dry_run=False)
+    except CommitFailedError:
+        # Another process compacts at this moment; the next time will do.
+        return

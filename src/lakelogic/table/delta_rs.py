@@ -1,0 +1,38 @@
+"""Delta tables without a JVM: files are adopted, or the write is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from lakelogic.core.errors import CapabilityError
+from lakelogic.plan.files import StagedFile
+from lakelogic.plan.model import Write, WriteAppend, WriteMerge, WriteOverwrite
+from lakelogic.table.adopt import adopt_files, find_committed, find_table
+from lakelogic.table.protocol import Commit, CommitId, TableLocation, TableShape
+
+
+class DeltaRsTable:
+    """A Delta table through delta-rs alone."""
+
+    def __init__(self, location: TableLocation) -> None:
+        self.location = location
+
+    def find_committed(self, app_id: str) -> int | None:
+        return find_committed(find_table(self.location.path), app_id)
+
+    def commit(
+        self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId
+    ) -> Commit:
+        match write:
+            case WriteAppend():
+                return adopt_files(self.location.path, "append", files, shape, commit_id)
+            case WriteOverwrite():
+                return adopt_files(self.location.path, "overwrite", files, shape, commit_id)
+            case WriteMerge():
+                raise CapabilityError(
+                    "strategy `merge` without Spark is not supported yet",
+                    hint="run this contract with engine spark",
+                )
+            case _:
+                assert_never(write)
