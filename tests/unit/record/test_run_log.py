@@ -1,0 +1,77 @@
+"""The run log has each committed batch once, and failed runs too."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from lakelogic.record.ledger import LedgerStep
+from lakelogic.record.run_log import RuleRecord, RunRecord, append_run, read_rules, read_runs, read_steps
+
+NOW = datetime(2026, 3, 28, 12, 0, tzinfo=UTC)
+RUN = RunRecord("r1", "customers", "succeeded", NOW, NOW, 1.5, 1, 4, 2, 2, "/t", 0, "/t_quarantine", 0)
+RULES = (
+    RuleRecord("email", severity="error", failed=2),
+    RuleRecord("unique", "dataset", passed=True, value=0.0),
+)
+STEPS = (LedgerStep("read", 4, 4), LedgerStep("split", 4, 2, quarantined=2))
+
+
+def test_no_log_is_an_empty_log(tmp_path: Path) -> None:
+    assert read_runs(str(tmp_path)) == ()
+    assert read_rules(str(tmp_path), run_id="r1") == ()
+
+
+def test_a_run_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    append_run(str(tmp_path), RUN, rules=RULES, steps=STEPS, committed=True)
+    assert read_runs(str(tmp_path)) == (RUN,)
+    assert read_rules(str(tmp_path), run_id="r1") == RULES
+    steps = read_steps(str(tmp_path), run_id="r1", dataset="customers")
+    assert [replace(step, effect="same") for step in steps] == list(STEPS)
+
+
+def test_a_batch_is_logged_once_however_often_it_is_appended(tmp_path: Path) -> None:
+    for _ in range(3):
+        append_run(str(tmp_path), RUN, rules=RULES, steps=STEPS, committed=True)
+    other = replace(RUN, run_id="r2", dataset="orders")
+    append_run(str(tmp_path), other, committed=True)
+    assert len(read_runs(str(tmp_path))) == 2
+    assert len(read_rules(str(tmp_path), run_id="r1")) == 2
+    assert len(read_steps(str(tmp_path), run_id="r1")) == 2
+
+
+def test_a_log_that_broke_off_in_the_middle_is_completed(tmp_path: Path) -> None:
+    append_run(str(tmp_path), RUN, rules=RULES, committed=True)
+    for path in sorted((tmp_path / "runs").rglob("*"), reverse=True):
+        path.unlink() if path.is_file() else path.rmdir()
+    append_run(str(tmp_path), RUN, rules=RULES, steps=STEPS, committed=True)
+    assert read_runs(str(tmp_path)) == (RUN,)
+    assert read_rules(str(tmp_path), run_id="r1") == RULES
+
+
+def test_failed_runs_are_logged_beside_the_one_that_succeeds(tmp_path: Path) -> None:
+    failed = replace(RUN, status="failed", error_code="LL441", error_message="the disk is full")
+    append_run(str(tmp_path), failed)
+    later = replace(RUN, started_at=NOW + timedelta(seconds=5))
+    append_run(str(tmp_path), later, committed=True)
+    assert [run.status for run in read_runs(str(tmp_path))] == ["succeeded", "failed"]
+    assert read_runs(str(tmp_path))[1].error_message == "the disk is full"
+
+
+def test_runs_are_chosen_by_dataset_and_limit_newest_first(tmp_path: Path) -> None:
+    for batch in range(1, 5):
+        run = replace(RUN, run_id=f"r{batch}", batch=batch, started_at=NOW + timedelta(hours=batch))
+        append_run(str(tmp_path), run, committed=True)
+    append_run(str(tmp_path), replace(RUN, dataset="orders"), committed=True)
+    found = read_runs(str(tmp_path), dataset="customers", limit=2)
+    assert [run.run_id for run in found] == ["r4", "r3"]
+    assert [run.run_id for run in read_runs(str(tmp_path), run_id="r2")] == ["r2"]
+
+
+def test_datasets_that_end_at_once_are_all_logged(tmp_path: Path) -> None:
+    runs = [replace(RUN, run_id=f"r{n}", dataset=f"d{n}") for n in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda run: append_run(str(tmp_path), run, rules=RULES, committed=True), runs))
+    assert {run.dataset for run in read_runs(str(tmp_path))} == {run.dataset for run in runs}

@@ -1,0 +1,86 @@
+"""Which slice comes next, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from lakelogic.core.errors import CapabilityError, RunError
+from lakelogic.core.slices import FileSlice, SourceFile, TableSlice
+from lakelogic.source.files import list_files
+from lakelogic.source.next_slice import Position, next_slice
+
+
+def after(files: tuple[SourceFile, ...] = (), version: int | None = None) -> Position:
+    return Position(files=lambda: files, version=lambda _: version)
+
+
+def test_full_reads_all_files_again(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a")
+    files = list_files(str(tmp_path))
+    assert next_slice(str(tmp_path), position=after(files)) == (FileSlice(files), "full load of 1 file")
+
+
+def test_incremental_reads_what_no_committed_batch_has_read(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a")
+    first = list_files(str(tmp_path))
+    slice_, reason = next_slice(str(tmp_path), load_mode="incremental", position=after())
+    assert slice_ == FileSlice(first)
+    assert reason == "full load of 1 file: no batch was committed before"
+
+    (tmp_path / "0_late.csv").write_text("b")
+    slice_, reason = next_slice(str(tmp_path), load_mode="incremental", position=after(first))
+    assert isinstance(slice_, FileSlice)
+    assert [file.path for file in slice_.files] == [str(tmp_path / "0_late.csv")]
+    assert reason == "1 file of 2 not read before"
+
+    seen = list_files(str(tmp_path))
+    assert next_slice(str(tmp_path), load_mode="incremental", position=after(seen)) == (
+        None,
+        "all 2 files were read before",
+    )
+
+
+def test_nothing_there_is_no_slice_or_an_error_as_the_contract_says(tmp_path: Path) -> None:
+    assert next_slice(str(tmp_path), pattern="*.csv") == (None, "no files match `*.csv`")
+    with pytest.raises(RunError, match="nothing to read"):
+        next_slice(str(tmp_path), on_empty="fail")
+
+
+def test_a_table_is_read_whole_then_by_versions(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    write_deltalake(path, pa.table({"a": [1]}))
+    write_deltalake(path, pa.table({"a": [2]}), mode="append")
+    assert next_slice(path) == (TableSlice(path, 1), "full load of version 1")
+    slice_, reason = next_slice(path, load_mode="incremental", position=after(version=0))
+    assert (slice_, reason) == (TableSlice(path, 1, 0), "versions 1 to 1")
+    slice_, reason = next_slice(path, load_mode="incremental", position=after())
+    assert (slice_, reason) == (TableSlice(path, 1), "full load of version 1: no batch was committed before")
+
+
+def test_compaction_of_a_source_table_is_no_new_data(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    for value in range(3):
+        write_deltalake(path, pa.table({"a": [value]}), mode="append")
+    DeltaTable(path).optimize.compact()
+    slice_, reason = next_slice(path, load_mode="incremental", position=after(version=2))
+    assert (slice_, reason) == (None, "no rows were added since version 2")
+
+
+def test_a_replaced_source_table_is_an_error_and_not_a_silent_skip(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    write_deltalake(path, pa.table({"a": [1]}))
+    with pytest.raises(RunError, match="version 5 was read before"):
+        next_slice(path, load_mode="incremental", position=after(version=5))
+
+
+def test_a_missing_table_and_cdc_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="does not exist"):
+        next_slice(str(tmp_path / "none"), format="delta")
+    with pytest.raises(RunError, match="not a Delta table"):
+        next_slice(str(tmp_path), format="delta")
+    with pytest.raises(CapabilityError):
+        next_slice(str(tmp_path), load_mode="cdc")
