@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,10 @@ class _ListByDefault(TyperGroup):
     """`runs PATH` means `runs list PATH`."""
 
     def parse_args(self, ctx, args):  # type: ignore[no-untyped-def]
-        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
+        # While a shell asks for completions the words must stay as they are.
+        if not ctx.resilient_parsing and (
+            not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names)
+        ):
             args = ["list", *args]
         return super().parse_args(ctx, args)
 
@@ -48,13 +52,14 @@ def list_runs(
       lakelogic runs contract.yaml
       lakelogic runs lakehouse/ --limit 5 --output json
     """
-    from lakelogic.run.history import find_runs
+    from lakelogic.cli.history import find_runs
+    from lakelogic.core.settings import read_settings
 
-    runs = find_runs(where)[:limit]
+    runs = [run.to_line() for run in find_runs(where, read_settings(os.environ), limit=limit)]
     if output is OutputFormat.JSON:
-        print_json([run.to_dict() for run in runs])
+        print_json(runs)
     elif runs:
-        rows = [[run.to_dict()[column] for column in _COLUMNS] for run in runs]
+        rows = [[run[column] for column in _COLUMNS] for run in runs]
         print_table(_COLUMNS, rows, right="read accepted quarantined duration_s")
     else:
         say(f"no runs recorded for {where}")
@@ -74,11 +79,12 @@ def show_run(
       lakelogic runs show 01J9ZK contract.yaml
       lakelogic runs show 01J9ZK lakehouse/ --output json
     """
+    from lakelogic.cli.history import find_runs
     from lakelogic.cli.summary import print_summary
     from lakelogic.core.errors import RunError
-    from lakelogic.run.history import find_runs
+    from lakelogic.core.settings import read_settings
 
-    found = [run for run in find_runs(where) if run.run_id.startswith(run_id)]
+    found = [run for run in find_runs(where, read_settings(os.environ)) if run.run_id.startswith(run_id)]
     if len(found) != 1:
         what = f"{len(found)} runs begin with `{run_id}`" if found else f"no run `{run_id}` in {where}"
         raise RunError(what, hint=f"`lakelogic runs {where}` lists them", code="LL480")
