@@ -10,7 +10,10 @@ from lakelogic.contract.loader import load_contract
 from lakelogic.core.errors import RunError
 from lakelogic.core.settings import Settings
 from lakelogic.record.run_log import RunRecord, read_rules, read_runs, read_steps
-from lakelogic.table.location import CONTROL_FOLDER, resolve_location, state_folder
+from lakelogic.run.places import find_places
+from lakelogic.table.location import CONTROL_FOLDER
+
+_LEDGER_LINE = ("step", "rows_in", "rows_out", "removed", "added", "quarantined")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +56,7 @@ class LoggedRun:
                 "accepted": record.rows_accepted or 0,
                 "quarantined": record.rows_quarantined or 0,
             },
-            "ledger": [
-                {name: getattr(step, name) for name in ("step", "rows_in", "rows_out", "removed", "added")}
-                for step in steps
-            ],
+            "ledger": [{name: getattr(step, name) for name in _LEDGER_LINE} for step in steps],
             "target": {"path": record.target, "version": record.target_version},
             "quarantine": {"path": record.quarantine, "version": record.quarantine_version},
             "rules": [{"name": rule.name, "failed": rule.failed} for rule in rules if rule.scope == "row"],
@@ -90,9 +90,7 @@ def find_runs(where: Path, settings: Settings, *, limit: int | None = None) -> l
 
 def _log_of_contract(path: Path, settings: Settings) -> tuple[str, str]:
     contract = load_contract(path, env=settings.env)
-    if contract.materialization is None or contract.materialization.target_path is None:
+    places = find_places(contract, settings)
+    if places.state is None:
         raise RunError(f"`{path}` has no target, so it leaves no run log", code="LL482")
-    base = settings.root or path.absolute().parent
-    warehouse = (settings.warehouse or base / "lakehouse").absolute()
-    target = resolve_location(contract.materialization.target_path, base=str(base), warehouse=str(warehouse))
-    return state_folder(target, state=str(settings.state) if settings.state else None), contract.dataset
+    return places.state, contract.dataset

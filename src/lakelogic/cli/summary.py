@@ -11,6 +11,7 @@ SHOWN_ROWS = 20
 # What a person wants first of a rejected row; the rest of our columns is for machines.
 _REASONS = ("_lakelogic_errors", "_lakelogic_categories", "_lakelogic_record")
 _OURS = "_lakelogic_"
+_LEDGER = ("step", "rows_in", "rows_out", "removed", "added", "quarantined")
 
 
 def print_summary(result: Mapping[str, Any]) -> None:
@@ -24,9 +25,8 @@ def print_summary(result: Mapping[str, Any]) -> None:
         + _declared(result["ledger"])
     )
     if result["ledger"]:
-        columns = ("step", "rows_in", "rows_out", "removed", "added")
-        rows = [[line[column] for column in columns] for line in result["ledger"]]
-        print_table(columns, rows, title="Ledger", right="rows_in rows_out removed added")
+        rows = [[line[column] for column in _LEDGER] for line in result["ledger"]]
+        print_table(_LEDGER, rows, title="Ledger", right=" ".join(_LEDGER[1:]))
     failed = [(rule["name"], rule["failed"]) for rule in result["rules"] if rule["failed"]]
     if failed:
         print_table(("rule", "rows that failed it"), failed, title="Rules", right="rows that failed it")
@@ -37,12 +37,12 @@ def print_summary(result: Mapping[str, Any]) -> None:
 
 
 def _declared(ledger: list[Mapping[str, Any]]) -> str:
-    """What declared steps took away or added; the split into accepted and quarantined is no such step."""
-    removed = sum(line["removed"] for line in ledger)
-    added = sum(line["added"] for line in ledger)
-    return (f" + removed by steps {removed}" if removed else "") + (
-        f" - added by steps {added}" if added else ""
-    )
+    """What declared steps took away or added; reading takes away only lines that hold no row, such as a header."""
+    steps = [line for line in ledger if line["step"] != "read"]
+    removed = sum(line["removed"] for line in steps)
+    added = sum(line["added"] for line in steps)
+    took = f" + removed by steps {removed}" if removed else ""
+    return took + (f" - added by steps {added}" if added else "")
 
 
 def print_rows(result: Mapping[str, Any]) -> None:

@@ -19,8 +19,8 @@ RESULT: dict[str, Any] = {
     "status": "succeeded",
     "counts": {"read": 4, "accepted": 2, "quarantined": 1},
     "ledger": [
-        {"step": "read", "rows_in": 4, "rows_out": 4, "removed": 0, "added": 0},
-        {"step": "filter [x]", "rows_in": 4, "rows_out": 3, "removed": 1, "added": 0},
+        {"step": "read", "rows_in": 4, "rows_out": 4, "removed": 0, "added": 0, "quarantined": 0},
+        {"step": "filter [x]", "rows_in": 4, "rows_out": 3, "removed": 1, "added": 0, "quarantined": 0},
     ],
     "target": {"path": "lakehouse/customers", "version": 0},
     "quarantine": {"path": "lakehouse/customers_quarantine", "version": None},

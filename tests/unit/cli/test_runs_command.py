@@ -58,7 +58,14 @@ def test_show_tells_one_run_in_full(lakelogic: Any, project: Path) -> None:
     shown = json.loads(lakelogic("runs", "show", "run-1", str(project), "--output", "json").stdout)
     assert shown["counts"] == {"read": 4, "accepted": 2, "quarantined": 1}
     assert shown["rules"] == [{"name": "email_is_there", "failed": 1}]
-    assert shown["ledger"][0] == {"step": "filter", "rows_in": 4, "rows_out": 3, "removed": 1, "added": 0}
+    assert shown["ledger"][0] == {
+        "step": "filter",
+        "rows_in": 4,
+        "rows_out": 3,
+        "removed": 1,
+        "added": 0,
+        "quarantined": 0,
+    }
     assert (
         "read 4 = accepted 2 + quarantined 1 + removed by steps 1"
         in lakelogic("runs", "show", "run-1", str(project)).stdout
