@@ -14,7 +14,7 @@ from lakelogic.table.delta_schema import plan_evolution
 from lakelogic.table.obstacles import adoption_obstacle
 from lakelogic.table.protocol import Commit, CommitId, TableLocation, TableShape
 from lakelogic.table.spark_merge import commit_merge
-from lakelogic.table.spark_staged import committed, read_staged, spark_errors
+from lakelogic.table.spark_staged import committed, read_staged, session_confs, spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,7 +84,7 @@ def _rewrite(
     *,
     grows: bool,
 ) -> None:
-    with spark_errors(f"the write to `{path}`"):
+    with spark_errors(f"the write to `{path}`"), session_confs(spark, {"spark.sql.session.timeZone": "UTC"}):
         (
             read_staged(spark, path, files, shape)
             .write.format("delta")

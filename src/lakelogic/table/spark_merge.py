@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lakelogic.core.errors import PlanError, RunError
@@ -13,7 +12,14 @@ from lakelogic.table.adopt import adopt_files, create_empty, evolve, find_commit
 from lakelogic.table.delta_schema import plan_evolution
 from lakelogic.table.obstacles import adoption_obstacle
 from lakelogic.table.protocol import Commit, CommitId, TableShape
-from lakelogic.table.spark_staged import committed, quoted, read_staged, spark_errors, spark_schema
+from lakelogic.table.spark_staged import (
+    committed,
+    quoted,
+    read_staged,
+    session_confs,
+    spark_errors,
+    spark_schema,
+)
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -106,6 +112,8 @@ def _merge(
     view = f"lakelogic_merge_{commit_id.batch}"
     rows = _latest(batch, write, shape) if write.on_duplicate_key == "latest" else batch
     confs = {
+        # Partition values of instants are text in the log; the session's zone would shift them.
+        "spark.sql.session.timeZone": "UTC",
         # Delta writes these as the commit's transaction and turns a commit that the table carries into a
         # no-op.
         "spark.databricks.delta.write.txnAppId": commit_id.app_id,
@@ -114,7 +122,7 @@ def _merge(
     }
     rows.createOrReplaceTempView(view)
     try:
-        with spark_errors(f"the merge into `{path}`"), _confs(spark, confs):
+        with spark_errors(f"the merge into `{path}`"), session_confs(spark, confs):
             spark.sql(render_merge(path, view, write.keys, [column.name for column in shape.columns]))
     finally:
         spark.catalog.dropTempView(view)
@@ -156,22 +164,6 @@ def _order_term(term: str) -> SparkColumn:
     column = functions.col(quoted(name.strip("`")))
     # The row that wins stands first: without a direction that is the greatest. A missing value never wins.
     return column.asc_nulls_last() if direction.strip().lower() == "asc" else column.desc_nulls_last()
-
-
-@contextmanager
-def _confs(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    before = {key: spark.conf.get(key, None) for key in values}
-    try:
-        for key, value in values.items():
-            spark.conf.set(key, value)
-        yield
-    finally:
-        # What one batch sets must not reach the next in the same session.
-        for key, old in before.items():
-            if old is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, old)
 
 
 def _duplicate_keys(write: WriteMerge, repeated: int) -> RunError:

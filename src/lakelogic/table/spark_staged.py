@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -61,6 +61,23 @@ def spark_errors(what: str) -> Iterator[None]:
             code="LL441",
             hint="nothing of this batch was published by it; run with --debug for Spark's own message",
         ) from error
+
+
+@contextmanager
+def session_confs(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
+    """Settings that hold inside the block only."""
+    before = {key: spark.conf.get(key, None) for key in values}
+    try:
+        for key, value in values.items():
+            spark.conf.set(key, value)
+        yield
+    finally:
+        # What one batch sets must not reach the next in the same session.
+        for key, old in before.items():
+            if old is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, old)
 
 
 def _base(root: str, path: str) -> str:

@@ -59,7 +59,7 @@ def test_a_glob_and_a_single_file(landing: Path) -> None:
 
 def test_identity_is_path_size_and_time(landing: Path) -> None:
     (before,) = list_files(str(landing / "a.csv"))
-    status = os.stat(landing / "a.csv")
+    status = (landing / "a.csv").stat()
     assert before == SourceFile(str(landing / "a.csv"), 5, status.st_mtime_ns)
     assert new_files([before], [before]) == ()
     os.utime(landing / "a.csv", ns=(0, 1))

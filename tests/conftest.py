@@ -1,0 +1,37 @@
+"""Fixtures that several test folders share; there is one Spark session per test process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakelogic.core.settings import Settings, read_settings
+
+_PROJECT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def spark_settings() -> Settings:
+    """The operator's settings, with the jars of the project's own cache unless others are named."""
+    environ = dict(os.environ)
+    cache = _PROJECT / ".cache" / "jars"
+    if cache.is_dir():
+        environ.setdefault("LAKELOGIC_JARS", str(cache))
+    settings = read_settings(environ)
+    if not any(settings.jars.glob("*delta-spark*.jar")):
+        pytest.skip("Delta's jars are missing: make setup")
+    return settings
+
+
+@pytest.fixture(scope="session")
+def spark_session(spark_settings: Settings) -> Iterator[Any]:
+    """The one Spark session of this test process."""
+    from lakelogic.engine.spark.session import close_session, open_session
+
+    session = open_session(spark_settings, master="local[2]")
+    yield session.spark
+    close_session(session)
