@@ -6,7 +6,7 @@ from __future__ import annotations
 DESCRIPTIONS: dict[str, dict[str, str]] = {
     "Contract": {
         "version": "Version of this contract, in quotes; a breaking change needs a new first number.",
-        "dataset": "Name of the dataset, unique in the estate; default: info.table_name, else the file's name.",
+        "dataset": "Name of the dataset, unique in the estate; default: info.table_name, else the file name.",
         "dialect": "SQL dialect that the contract is written in.",
         "engine": "Engine that runs the contract; --engine and LAKELOGIC_ENGINE win over it.",
         "extends": "Contract that this one builds on, relative to this file; nearest value wins.",

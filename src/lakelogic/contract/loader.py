@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from lakelogic.contract.placeholders import fill_placeholders
 from lakelogic.contract.positions import Part, Positions, value_of
 from lakelogic.contract.translate import Finding, translate
 from lakelogic.contract.unsupported import find_unsupported
-from lakelogic.contract.yaml_tree import YamlList, YamlMap
+from lakelogic.contract.yaml_tree import YamlMap
 from lakelogic.core.errors import ContractError, Problem
 from lakelogic.core.secrets import SecretStore, default_store
 
@@ -79,22 +79,20 @@ def load_draft(
     tree, problems = read_with_bases(Path(path), text, environ, store)
     if not isinstance(tree, YamlMap):
         return Draft(None, tuple(problems))
-    draft = _build(tree, str(path), surroundings)
-    return Draft(draft.contract, _in_order([*problems, *draft.problems]))
+    draft = _build(tree, str(path), surroundings, problems)
+    return Draft(draft.contract, _in_order(draft.problems))
 
 
-def _build(tree: YamlMap, file: str, surroundings: Surroundings) -> Draft:
+def _build(tree: YamlMap, file: str, surroundings: Surroundings, found: Sequence[Problem]) -> Draft:
     """Lay the layers over each other, fill the placeholders, and make the models."""
     base = tree
     tree, stage_problems = choose_layer(tree, "stages", surroundings.stage)
     tree, env_problems = choose_layer(tree, "environments", surroundings.env)
     tree, override_problems = apply_overrides(tree, surroundings.overrides)
     filled = fill_placeholders(tree, surroundings.environ, surroundings.secrets)
-    problems = [*stage_problems, *env_problems, *override_problems, *filled.problems]
-    # A value that could not be filled in is reported once, not again for its looks.
-    unfilled = {problem.place for problem in filled.problems}
-    contract, findings = _validate(filled.tree, Path(file).stem)
-    problems += [problem for problem in findings if problem.place not in unfilled]
+    problems = [*found, *stage_problems, *env_problems, *override_problems, *filled.problems]
+    contract, mistakes = _validate(filled.tree, Path(file).stem)
+    problems += _not_seen_before(mistakes, problems)
     problems += _mistakes_in_other_layers(base, surroundings)
     if contract is None:
         return Draft(None, tuple(problems))
@@ -129,16 +127,11 @@ def _with_name(tree: YamlMap, stem: str) -> dict[str, Any]:
 
 
 def _take_out(tree: YamlMap, findings: Sequence[Finding]) -> None:
+    culprits = {finding.culprit for finding in findings}
+    outermost = [path for path in culprits if not any(path[:depth] in culprits for depth in range(len(path)))]
     # From the back, so that the indexes of those before stay right.
-    paths = sorted({finding.culprit for finding in findings}, key=_sort_key, reverse=True)
-    gone: list[tuple[Part, ...]] = []
-    for path in paths:
-        if path and not any(path[: len(each)] == each for each in gone):
-            _remove(tree, path)
-            gone.append(path)
-    if not gone:
-        for key in list(tree):
-            tree.remove(key)
+    for path in sorted(outermost, key=_sort_key, reverse=True):
+        _remove(tree, path)
 
 
 def _sort_key(path: tuple[Part, ...]) -> tuple[tuple[int, str], ...]:
@@ -146,10 +139,14 @@ def _sort_key(path: tuple[Part, ...]) -> tuple[tuple[int, str], ...]:
 
 
 def _remove(tree: YamlMap, path: tuple[Part, ...]) -> None:
-    parent: YamlMap | YamlList = value_of(tree, path[:-1])
-    parent.remove(path[-1])  # type: ignore[arg-type]
+    if not path:
+        for key in list(tree):
+            tree.remove(key)
+        return
+    parent: Any = value_of(tree, path[:-1])
+    parent.remove(path[-1])
     # An empty item would only be wrong in another way.
-    if not parent and len(path) > 1 and isinstance(parent, YamlMap):
+    if not parent and isinstance(parent, YamlMap):
         _remove(tree, path[:-1])
 
 
@@ -174,9 +171,10 @@ def _stands_in(tree: YamlMap, finding: Finding, origin: str) -> bool:
     return not (isinstance(value, str) and "${" in value)
 
 
-def _not_seen_before(found: Any, problems: Sequence[Problem]) -> list[Problem]:
-    seen = {problem.place for problem in problems}
-    return [problem for problem in found if problem.place not in seen]
+def _not_seen_before(found: Iterable[Problem], problems: Sequence[Problem]) -> list[Problem]:
+    # A value that could not be read is reported once, not again for what it then looks like.
+    seen = {_position(problem) for problem in problems}
+    return [problem for problem in found if _position(problem) not in seen]
 
 
 def _in_order(problems: Sequence[Problem]) -> tuple[Problem, ...]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from lakelogic.contract.dataset_rules import DATASET_RULE_KINDS
+from lakelogic.contract.row_rules import ROW_RULE_KINDS
+from lakelogic.contract.transformations import STEP_KINDS
 from lakelogic.contract.yaml_tree import Mark, YamlList, YamlMap
 from lakelogic.core.errors import Place
 
@@ -23,6 +26,11 @@ _ELSEWHERE = {
     "primary_key": ("model.primary_key", "materialization.primary_key"),
     "dataset": ("info.table_name",),
 }
+_ONE_KEY_LISTS: tuple[tuple[tuple[Part, ...], Collection[str]], ...] = (
+    (("transformations",), STEP_KINDS),
+    (("quality", "row_rules"), ROW_RULE_KINDS),
+    (("quality", "dataset_rules"), DATASET_RULE_KINDS),
+)
 _SHORT_VALUE = 6  # shorter values of variables are words such as `dev`; hiding them would garble any text
 
 
@@ -83,7 +91,21 @@ def locate(tree: Any, parts: Sequence[Part]) -> tuple[Part, ...]:
     Items of a list may be written short (`- rename: {a: b}` for `{kind: rename, mapping: {a: b}}`), so that
     below a list some parts have no counterpart; outside of lists every part has.
     """
-    return _search(tree, tuple(parts), inside_item=False)[2]
+    return _search(tree, _with_kind(tree, tuple(parts)), inside_item=False)[2]
+
+
+def _with_kind(tree: Any, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Name the kind of a step or rule in a path that goes into one: `transformations.0.on` has none."""
+    for head, kinds in _ONE_KEY_LISTS:
+        depth = len(head)
+        if parts[:depth] != head or len(parts) < depth + 2:
+            continue
+        path = _search(tree, parts[: depth + 1], inside_item=False)[2]
+        item = value_of(tree, path)
+        if len(path) == depth + 1 and isinstance(item, YamlMap) and parts[depth + 1] not in item:
+            kind = next((key for key in item if key in kinds), None)
+            return (*path, kind, *parts[depth + 1 :]) if kind else parts
+    return parts
 
 
 def _search(node: Any, parts: tuple[Part, ...], inside_item: bool) -> tuple[bool, int, tuple[Part, ...]]:

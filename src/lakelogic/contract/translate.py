@@ -95,7 +95,7 @@ def _own_mistake(loc: tuple[Part, ...], context: Mapping[str, Any], tree: YamlMa
     key = context["key"]
     if key is not None and isinstance(value, YamlMap) and key in value:
         place = value.key_marks[key].place(_dotted((*path, key)))
-        return Finding(Problem(context["code"], context["message"], place, context["hint"]), path)
+        return Finding(Problem(context["code"], context["message"], place, context["hint"]), (*path, key))
     message = context["message"]
     if message.startswith("must be"):
         if value is None:
