@@ -77,7 +77,7 @@ def run_command(
     _start_log(settings, quiet=quiet, debug=debug, form=log_format)
     clock = PhaseClock()
     with follow_phases(clock, show=not quiet and not debug) as begin:
-        result = DataProcessor(
+        processor = DataProcessor(
             contract,
             engine=engine.value if engine else None,
             env=env,
@@ -88,7 +88,10 @@ def run_command(
             wait_s=wait,
             on_phase=begin,
             settings=settings,
-        ).run()
+        )
+        with processor:
+            result = processor.run()
+            begin("stopping the engine")
     if output is OutputFormat.JSON:
         print_json(result.to_dict())
     else:

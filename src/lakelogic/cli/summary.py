@@ -37,7 +37,7 @@ def print_summary(result: Mapping[str, Any]) -> None:
 
 
 def _declared(ledger: list[Mapping[str, Any]]) -> str:
-    """What declared steps took away or added; reading only leaves out lines without a row, such as headers."""
+    """What declared steps took away or added; reading only leaves out lines without a row, like headers."""
     steps = [line for line in ledger if line["step"] != "read"]
     removed = sum(line["removed"] for line in steps)
     added = sum(line["added"] for line in steps)

@@ -41,6 +41,12 @@ class FakeProcessor:
         self.made_with = {"contract": str(contract), **options}
         return self
 
+    def __enter__(self) -> FakeProcessor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.made_with["closed"] = True
+
     def run(self) -> FakeProcessor:
         self.made_with["on_phase"]("reading")
         if self.ending:
@@ -83,7 +89,7 @@ def test_options_reach_the_processor(lakelogic: Any, processor: FakeProcessor) -
         "bronze",
     )
     assert (made["overrides"], made["master"], made["remote"]) == (("a.b=c", "d=e"), "local[1]", "sc://h")
-    assert made["wait_s"] == 7
+    assert (made["wait_s"], made["closed"]) == (7, True)
 
 
 def test_the_environment_chooses_where_no_option_does(
