@@ -1,0 +1,137 @@
+"""Python functions that DuckDB calls where its SQL cannot give Spark's value."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from zoneinfo import ZoneInfo
+
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2}))?")
+# java.time.ZoneId.SHORT_IDS: the three-letter names that Spark still knows.
+_SHORT_ZONES = {
+    "ACT": "Australia/Darwin", "AET": "Australia/Sydney", "AGT": "America/Argentina/Buenos_Aires",
+    "ART": "Africa/Cairo", "AST": "America/Anchorage", "BET": "America/Sao_Paulo", "BST": "Asia/Dhaka",
+    "CAT": "Africa/Harare", "CNT": "America/St_Johns", "CST": "America/Chicago", "CTT": "Asia/Shanghai",
+    "EAT": "Africa/Addis_Ababa", "ECT": "Europe/Paris", "IET": "America/Indiana/Indianapolis",
+    "IST": "Asia/Kolkata", "JST": "Asia/Tokyo", "MIT": "Pacific/Apia", "NET": "Asia/Yerevan",
+    "NST": "Pacific/Auckland", "PLT": "Asia/Karachi", "PNT": "America/Phoenix", "PRT": "America/Puerto_Rico",
+    "PST": "America/Los_Angeles", "SST": "Pacific/Guadalcanal", "VST": "Asia/Ho_Chi_Minh",
+    "EST": "-05:00", "MST": "-07:00", "HST": "-10:00",
+}  # fmt: skip
+
+
+def find_zone(name: str) -> tzinfo | None:
+    """The zone that java.time would find under this name."""
+    name = name.strip(" ")
+    name = _SHORT_ZONES.get(name, name)
+    if name in {"Z", "UTC", "GMT", "UT"}:
+        return UTC
+    offset = _OFFSET.fullmatch(name)
+    if offset:
+        return _offset_zone(offset)
+    try:
+        return ZoneInfo(name) if re.fullmatch(r"[A-Za-z][A-Za-z0-9~/._+-]+", name) else None
+    except (KeyError, ValueError, OSError):
+        return None
+
+
+def _offset_zone(offset: re.Match[str]) -> tzinfo | None:
+    compact = offset[3] is not None and ":" not in offset[0]
+    if compact and (len(offset[2]) != 2 or len(offset[3]) != 2):
+        return None
+    minutes = int(offset[2]) * 60 + int(offset[3] or 0)
+    if int(offset[3] or 0) > 59 or minutes > 18 * 60:
+        return None
+    return timezone(timedelta(minutes=minutes if offset[1] == "+" else -minutes))
+
+
+def zone_known(name: str) -> bool:
+    return find_zone(name) is not None
+
+
+def in_utc(clock: str, zone: str) -> str | None:
+    """`yyyy-MM-dd HH:mm:ss.ffffff` on a clock in `zone`, as UTC; NULL for an unknown zone or an impossible date."""
+    place = find_zone(zone)
+    if place is None:
+        return None
+    try:
+        local = datetime.strptime(clock, "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=place)
+        return local.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f").rjust(26, "0")
+    except (ValueError, OverflowError):
+        return None
+
+
+def java_number(text: str) -> str:
+    """DuckDB's shortest text of a floating-point number, in the form of Double.toString."""
+    special = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(text)
+    if special:
+        return special
+    value = Decimal(text)
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)  # only NaN and infinity have none
+    mantissa = "".join(map(str, digits)).lstrip("0")
+    if not mantissa:
+        return "-0.0" if sign else "0.0"
+    power = len(mantissa) + exponent - 1
+    mantissa = mantissa.rstrip("0")
+    if -3 <= power < 7:
+        plain = format(abs(value).normalize(), "f")
+        return ("-" if sign else "") + (plain if "." in plain else f"{plain}.0")
+    return f"{'-' if sign else ''}{mantissa[0]}.{mantissa[1:] or '0'}E{power}"
+
+
+def upper(text: str) -> str:
+    return text.upper()
+
+
+def lower(text: str) -> str:
+    return text.lower()
+
+
+def initcap(text: str) -> str:
+    """Only blanks divide words in Spark; `wORLD-foo` is one."""
+    return " ".join(word[:1].title() + word[1:].lower() for word in text.split(" "))
+
+
+def decimal_divide(left: str, right: str, precision: int, scale: int) -> str | None:
+    """Spark divides to 39 digits after the point, then rounds half up to the result's scale."""
+    wide = Context(prec=120, rounding=ROUND_HALF_UP)
+    divisor = Decimal(right)
+    if not divisor:
+        return None
+    try:
+        exact = wide.divide(Decimal(left), divisor).quantize(Decimal(1).scaleb(-39), context=wide)
+        value = exact.quantize(Decimal(1).scaleb(-scale), context=wide)
+    except InvalidOperation:
+        return None
+    return format(value, "f") if value.adjusted() < precision - scale else None
+
+
+def round_double(text: str, digits: int) -> str:
+    """Spark rounds a double half up on its shortest decimal text."""
+    if text in {"nan", "inf", "-inf"}:
+        return text
+    wide = Context(prec=400, rounding=ROUND_HALF_UP)
+    return str(Decimal(text).quantize(Decimal(1).scaleb(-digits), context=wide))
+
+
+def sha2(text: str, bits: int) -> str | None:
+    name = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}.get(bits)
+    return hashlib.new(name, text.encode()).hexdigest() if name else None
+
+
+# Name -> function, argument types, result type. NULL in any argument gives NULL.
+CALLS: dict[str, tuple[Callable[..., object], tuple[str, ...], str]] = {
+    "ll_zone_known": (zone_known, ("VARCHAR",), "BOOLEAN"),
+    "ll_in_utc": (in_utc, ("VARCHAR", "VARCHAR"), "VARCHAR"),
+    "ll_java_number": (java_number, ("VARCHAR",), "VARCHAR"),
+    "ll_full_upper": (upper, ("VARCHAR",), "VARCHAR"),
+    "ll_full_lower": (lower, ("VARCHAR",), "VARCHAR"),
+    "ll_initcap": (initcap, ("VARCHAR",), "VARCHAR"),
+    "ll_decimal_divide": (decimal_divide, ("VARCHAR", "VARCHAR", "INTEGER", "INTEGER"), "VARCHAR"),
+    "ll_round_double": (round_double, ("VARCHAR", "INTEGER"), "VARCHAR"),
+    "ll_sha2": (sha2, ("VARCHAR", "INTEGER"), "VARCHAR"),
+}

@@ -1,0 +1,128 @@
+"""The DuckDB engine: the same contracts without a JVM, for data that one machine holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+from sqlglot import exp
+
+from lakelogic.core.errors import CapabilityError
+from lakelogic.core.keys import MaskKeys
+from lakelogic.core.slices import Slice
+from lakelogic.engine.duckdb.failures import translated
+from lakelogic.engine.duckdb.files import read_staged, write_files
+from lakelogic.engine.duckdb.reader import inspect_source, link_columns
+from lakelogic.engine.duckdb.refusals import find_plan_refusals
+from lakelogic.engine.duckdb.relations import Relations, open_relations
+from lakelogic.engine.duckdb.session import Session
+from lakelogic.engine.duckdb.stage import run_stage
+from lakelogic.engine.duckdb.types import quote, to_columns
+from lakelogic.engine.protocol import ReadSpec, StageInput
+from lakelogic.engine.registry import EngineOptions
+from lakelogic.plan.files import Staged, StagedFile
+from lakelogic.plan.model import Column, LinkRead, Plan, SourceFacts, Stage
+
+_RULES_COLUMN = "_lakelogic_rules"
+
+
+class DuckDbEngine:
+    """Carries out plans on one DuckDB database in memory."""
+
+    name = "duckdb"
+
+    def __init__(self, keys: MaskKeys) -> None:
+        self._session = Session(keys)
+
+    @classmethod
+    def open(cls, options: EngineOptions) -> DuckDbEngine:
+        given = [name for name in ("master", "remote", "session") if getattr(options, name) is not None]
+        if given:
+            raise CapabilityError(
+                f"engine `duckdb` has no use for `{given[0]}`", hint="leave it out, or use engine: spark"
+            )
+        return cls(options.keys)
+
+    def inspect(self, spec: ReadSpec, slice: Slice) -> SourceFacts:
+        with self._call("looking at the source") as relations:
+            return inspect_source(relations, spec, slice)
+
+    def inspect_link(self, link: LinkRead) -> tuple[Column, ...]:
+        with self._call(f"looking at link `{link.name}`") as relations:
+            return to_columns(link_columns(relations, link))
+
+    def refuse(self, plan: Plan) -> Sequence[str]:
+        return find_plan_refusals(plan)
+
+    def stage(
+        self, stage: Stage, source: StageInput, links: Sequence[LinkRead], *, root: str, folder: str
+    ) -> Staged:
+        with self._call("staging rows") as relations:
+            return run_stage(relations, stage, source, links, (root, folder))
+
+    def write_quarantine(
+        self, query: exp.Query, columns: tuple[Column, ...], rejected: StageInput, *, root: str, folder: str
+    ) -> tuple[tuple[StagedFile, ...], Mapping[str, int]]:
+        if not rejected.staged:
+            return (), {}
+        with self._call("writing the quarantine") as relations:
+            relations.add_view("rejected", read_staged(relations, rejected))
+            relations.add_table("quarantine", relations.aligned(relations.sql(query), columns))
+            files = write_files(relations, "SELECT * FROM quarantine", (root, folder))
+            return files, _count_listed(relations, columns)
+
+    def evaluate(
+        self, values: Mapping[str, exp.Expression], accepted: StageInput
+    ) -> Mapping[str, float | None]:
+        if not values:
+            return {}
+        with self._call("evaluating dataset checks") as relations:
+            relations.add_view("accepted", read_staged(relations, accepted))
+            row = relations.session.run(relations.sql(_one_row(list(values.values())))).fetchone()
+            return {
+                name: None if value is None else float(value) for name, value in zip(values, row, strict=True)
+            }
+
+    def frame(self, files: StageInput) -> Any:
+        """A polars DataFrame where polars is installed, else a pyarrow Table; both have a length."""
+        with self._call("reading staged rows") as relations:
+            table = self._session.connection.sql(read_staged(relations, files)).to_arrow_table()
+        if find_spec("polars") is None:
+            return table
+        import polars
+
+        return polars.from_arrow(table)
+
+    def close(self) -> None:
+        self._session.close()
+
+    @contextmanager
+    def _call(self, doing: str) -> Iterator[Relations]:
+        """What every call does: translate errors, leave no relation behind."""
+        with translated(doing), open_relations(self._session) as relations:
+            yield relations
+
+
+def _count_listed(relations: Relations, columns: Sequence[Column]) -> dict[str, int]:
+    """How often each name stands in the column of failed rules."""
+    if _RULES_COLUMN not in {column.name for column in columns}:
+        return {}
+    listed = f"SELECT unnest({quote(_RULES_COLUMN)}) AS name FROM quarantine"
+    return dict(relations.session.run(f"SELECT name, count(*) FROM ({listed}) GROUP BY name").fetchall())
+
+
+def _one_row(values: Sequence[exp.Expression]) -> exp.Query:
+    """Aggregates share one pass over `accepted`; scalar subqueries stand beside them."""
+    names = [f"v{number}" for number in range(len(values))]
+    pairs = list(zip(names, values, strict=True))
+    aggregates = [exp.alias_(value.copy(), name) for name, value in pairs if not isinstance(value, exp.Query)]
+    outer = [exp.alias_(_subquery(value), name) if isinstance(value, exp.Query) else exp.column(name)
+             for name, value in pairs]  # fmt: skip
+    query = exp.select(*outer)
+    return query.from_(exp.select(*aggregates).from_("accepted").subquery("shared")) if aggregates else query
+
+
+def _subquery(value: exp.Query) -> exp.Expression:
+    return value.copy() if isinstance(value, exp.Subquery) else value.copy().subquery()

@@ -1,0 +1,105 @@
+"""Parquet files that a stage leaves: written split by partition, measured, and read back."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from lakelogic.engine.duckdb.lines import local_path
+from lakelogic.engine.duckdb.relations import Relations
+from lakelogic.engine.duckdb.render import type_sql
+from lakelogic.engine.duckdb.types import empty_relation, literal, quote, typed_column
+from lakelogic.engine.protocol import StageInput
+from lakelogic.plan.files import StagedFile
+from lakelogic.plan.model import Column
+
+_OPTIONS = "FORMAT parquet, COMPRESSION zstd"
+_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+def write_files(
+    relations: Relations, sql: str, place: tuple[str, str], partition_by: Sequence[str] = ()
+) -> tuple[StagedFile, ...]:
+    """Write a query's rows below root/folder; files without rows are not left behind."""
+    root, folder = place
+    target = local_path(root) / folder
+    target.mkdir(parents=True, exist_ok=True)
+    if partition_by:
+        _write_partitions(relations, sql, target, partition_by)
+    else:
+        path = target / f"part-{uuid.uuid4().hex}.parquet"
+        relations.session.run(f"COPY ({sql}) TO {literal(str(path))} ({_OPTIONS})")
+    return _measured(relations, target, local_path(root), partition_by)
+
+
+def read_staged(relations: Relations, staged: StageInput) -> str:
+    """SQL for the rows of staged files, partition columns included, with the schema they were written with."""
+    if not staged.staged or staged.staged_root is None:
+        return empty_relation(staged.columns)
+    groups: dict[tuple[tuple[str, str | None], ...], list[str]] = {}
+    for file in staged.staged:
+        path = str(local_path(staged.staged_root) / file.path)
+        groups.setdefault(tuple(sorted(file.partition.items())), []).append(path)
+    parts = [_read_group(relations, dict(keys), paths, staged.columns) for keys, paths in groups.items()]
+    return " UNION ALL ".join(parts)
+
+
+def _read_group(
+    relations: Relations, partition: Mapping[str, str | None], paths: Sequence[str], columns: Sequence[Column]
+) -> str:
+    listed = ", ".join(literal(path) for path in paths)
+    files = f"read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
+    there = {name for name, _ in relations.describe(f"SELECT * FROM {files}")}
+    chosen = ", ".join(_column(column, partition, there) for column in columns)
+    return f"SELECT {chosen or '*'} FROM {files}"
+
+
+def _column(column: Column, partition: Mapping[str, str | None], there: set[str]) -> str:
+    wanted, name = type_sql(column.type), quote(column.name)
+    if column.name in partition:
+        value = partition[column.name]
+        return f"CAST({'NULL' if value is None else literal(value)} AS {wanted}) AS {name}"
+    return typed_column(column) if column.name in there else f"CAST(NULL AS {wanted}) AS {name}"
+
+
+def _write_partitions(relations: Relations, sql: str, target: Path, names: Sequence[str]) -> None:
+    """Partition values stand in the paths as text, in the form that Delta's log has."""
+    texts = ", ".join(f"{_partition_text(name)} AS {quote(name)}" for name in names)
+    keys = ", ".join(map(quote, names))
+    relations.session.run(
+        f"COPY (SELECT * REPLACE ({texts}) FROM ({sql})) TO {literal(str(target))}"
+        f" ({_OPTIONS}, PARTITION_BY ({keys}), FILENAME_PATTERN 'part-{{uuid}}', OVERWRITE_OR_IGNORE)"
+    )
+
+
+def _partition_text(name: str) -> str:
+    # An empty text is NULL as a partition value, in Delta as in Hive.
+    return f"nullif(ll_text({quote(name)}), '')"
+
+
+def _measured(
+    relations: Relations, target: Path, root: Path, partition_by: Sequence[str]
+) -> tuple[StagedFile, ...]:
+    files = []
+    for path in sorted(target.rglob("*.parquet")):
+        rows = _rows(relations, path)
+        if not rows:
+            path.unlink()
+            continue
+        relative = path.relative_to(target).parts[:-1]
+        partition = dict(_partition_value(part) for part in relative) if partition_by else {}
+        files.append(StagedFile(path.relative_to(root).as_posix(), path.stat().st_size, rows, partition))
+    return tuple(files)
+
+
+def _rows(relations: Relations, path: Path) -> int:
+    found: Any = relations.session.run(f"SELECT num_rows FROM parquet_file_metadata({literal(str(path))})").fetchone()
+    return int(found[0])
+
+
+def _partition_value(part: str) -> tuple[str, str | None]:
+    name, _, value = part.partition("=")
+    return unquote(name), None if value == _NULL_PARTITION else unquote(value)

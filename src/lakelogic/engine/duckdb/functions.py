@@ -1,0 +1,102 @@
+"""Functions of Spark SQL as DuckDB macros: what the tables of `render` call."""
+
+from __future__ import annotations
+
+# Name and parameters of a macro -> its body. Order matters: a macro is defined after those it uses.
+FUNCTION_MACROS: dict[str, str] = {
+    # Numbers. A decimal quotient needs a type, so `typed` replaces this call where an operand is decimal.
+    "ll_divide(a, b)": "CAST(a AS DOUBLE) / nullif(CAST(b AS DOUBLE), 0)",
+    "ll_round(x, digits := 0)": "round(x, digits)",
+    "ll_moved(x)": "x",
+    "ll_add(a, b)": "TRY(a + b)",
+    "ll_subtract(a, b)": "TRY(a - b)",
+    "ll_multiply(a, b)": "TRY(a * b)",
+    "ll_modulo(a, b)": "a % nullif(b, 0)",
+    "ll_whole_divide(a, b)": "CAST(trunc(a // nullif(b, 0)) AS BIGINT)",
+    "ll_positive_modulo(a, b)": "((a % nullif(b, 0)) + b) % nullif(b, 0)",
+    "ll_ln(x)": "CASE WHEN x > 0 THEN ln(x) END",
+    "ll_log(base, x)": "CASE WHEN x > 0 AND base > 0 THEN ln(x) / ln(base) END",
+    "ll_log10(x)": "CASE WHEN x > 0 THEN log10(x) END",
+    "ll_is_nan(x)": "coalesce(isnan(x), FALSE)",
+    "ll_nanvl(a, b)": "CASE WHEN isnan(CAST(a AS DOUBLE)) THEN CAST(b AS DOUBLE) ELSE CAST(a AS DOUBLE) END",
+    # Text.
+    "ll_upper(x)": "CASE WHEN strlen(ll_text(x)) = length(ll_text(x)) THEN upper(ll_text(x)) ELSE ll_full_upper(ll_text(x)) END",
+    "ll_lower(x)": "CASE WHEN strlen(ll_text(x)) = length(ll_text(x)) THEN lower(ll_text(x)) ELSE ll_full_lower(ll_text(x)) END",
+    "ll_start(n, size)": "CASE WHEN n > 0 THEN n - 1 WHEN n < 0 THEN size + n ELSE 0 END",
+    "ll_cut(x, first, after)": (
+        "substring(x, greatest(first, 0) + 1, greatest(greatest(after, 0) - greatest(first, 0), 0))"
+    ),
+    "ll_substring(x, n, size)": (
+        "ll_cut(ll_text(x), ll_start(n, length(ll_text(x))), ll_start(n, length(ll_text(x))) + greatest(size, 0))"
+    ),
+    "ll_left(x, n)": "left(ll_text(x), greatest(n, 0))",
+    "ll_right(x, n)": "right(ll_text(x), greatest(n, 0))",
+    "ll_substring_index(x, mark, n)": (
+        "CASE WHEN n > 0 THEN array_to_string(string_split(x, mark)[1:n], mark)"
+        " WHEN n < 0 THEN array_to_string(string_split(x, mark)[n:], mark) ELSE '' END"
+    ),
+    "ll_json(x, path)": "TRY(CASE WHEN json_valid(x) THEN json_extract_string(x, path) END)",
+    "ll_base64(x)": "base64(encode(x))",
+    # Lists. DuckDB's own functions lose the order of the first appearance, or NULL's part in a comparison.
+    "ll_distinct(x)": "list_filter(x, lambda e, i: list_position(x, e) = i)",
+    "ll_contains(x, v)": (
+        "CASE WHEN v IS NULL OR x IS NULL THEN NULL WHEN list_contains(x, v) THEN TRUE"
+        " WHEN len(list_filter(x, lambda e: e IS NULL)) > 0 THEN NULL ELSE FALSE END"
+    ),
+    "ll_position(x, v)": "CASE WHEN x IS NULL OR v IS NULL THEN NULL ELSE coalesce(list_position(x, v), 0) END",
+    "ll_remove(x, v)": "CASE WHEN v IS NOT NULL THEN list_filter(x, lambda e: e IS NULL OR e <> v) END",
+    "ll_union(a, b)": "ll_distinct(CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN list_concat(a, b) END)",
+    "ll_except(a, b)": (
+        "CASE WHEN b IS NOT NULL THEN list_filter(ll_distinct(a), lambda e: list_position(b, e) IS NULL) END"
+    ),
+    "ll_intersect(a, b)": (
+        "CASE WHEN b IS NOT NULL THEN list_filter(ll_distinct(a), lambda e: list_position(b, e) IS NOT NULL) END"
+    ),
+    "ll_sort(x)": "list_sort(x, 'ASC', 'NULLS FIRST')",
+    "ll_sort_down(x)": "list_sort(x, 'DESC', 'NULLS LAST')",
+    "ll_sort_nulls_last(x)": "list_sort(x, 'ASC', 'NULLS LAST')",
+    "ll_join(x, mark)": "CASE WHEN x IS NOT NULL AND len(x) = 0 THEN '' ELSE coalesce(array_to_string(x, mark), CASE WHEN x IS NOT NULL THEN '' END) END",
+    "ll_join_with(x, mark, other)": "ll_join(list_transform(x, lambda e: coalesce(e, other)), mark)",
+    "ll_slice(x, first, size)": "x[(CASE WHEN first < 0 THEN len(x) + first + 1 ELSE first END):(CASE WHEN first < 0 THEN len(x) + first + 1 ELSE first END) + size - 1]",
+    "ll_sequence(a, b)": "CASE WHEN a <= b THEN generate_series(a, b, 1) ELSE generate_series(a, b, -1) END",
+    "ll_or_null(x)": "CASE WHEN x IS NULL OR len(x) = 0 THEN [NULL] ELSE x END",
+    "ll_exists(x)": "CASE WHEN len(list_filter(x, lambda e: e)) > 0 THEN TRUE WHEN len(list_filter(x, lambda e: e IS NULL)) > 0 THEN NULL WHEN x IS NOT NULL THEN FALSE END",
+    "ll_forall(x)": "CASE WHEN len(list_filter(x, lambda e: NOT e)) > 0 THEN FALSE WHEN len(list_filter(x, lambda e: e IS NULL)) > 0 THEN NULL WHEN x IS NOT NULL THEN TRUE END",
+    # Dates. Everything that Spark would cast to a date or a timestamp first is cast here too.
+    "ll_date_add(x, n)": "TRY(ll_cast_date(x) + CAST(n AS INTEGER))",
+    "ll_date_sub(x, n)": "TRY(ll_cast_date(x) - CAST(n AS INTEGER))",
+    "ll_days(a, b)": "CAST(ll_cast_date(a) - ll_cast_date(b) AS INTEGER)",
+    "ll_add_months(x, n)": "TRY(CAST(ll_cast_date(x) + to_months(CAST(n AS INTEGER)) AS DATE))",
+    "ll_last_day(x)": "last_day(ll_cast_date(x))",
+    "ll_elapsed(unit, a, b)": "date_sub(unit, ll_cast_timestamptz(a), ll_cast_timestamptz(b))",
+    "ll_clock_key(t)": "strftime(t, '%d %H:%M:%S.%f')",
+    # Spark counts a month only when the day and the time of day are reached; the end of a month is no exception.
+    "ll_months_of(a, b)": "(year(b) - year(a)) * 12 + month(b) - month(a)",
+    "ll_full_months(a, b)": (
+        "CASE WHEN b >= a THEN ll_months_of(a, b) - CASE WHEN ll_clock_key(b) < ll_clock_key(a) THEN 1 ELSE 0 END"
+        " ELSE ll_months_of(a, b) + CASE WHEN ll_clock_key(b) > ll_clock_key(a) THEN 1 ELSE 0 END END"
+    ),
+    "ll_elapsed_months(a, b)": "ll_full_months(ll_cast_timestamptz(a), ll_cast_timestamptz(b))",
+    "ll_date_trunc(unit, x)": "date_trunc(unit, ll_cast_timestamptz(x))",
+    "ll_trunc(unit, x)": "CAST(date_trunc(unit, ll_cast_date(x)) AS DATE)",
+    "ll_format(x, code)": "strftime(ll_cast_timestamptz(x), code)",
+    "ll_parse_time(x, code, accepts)": (
+        "CAST(CASE WHEN regexp_full_match(x, accepts) THEN try_strptime(x, code) END AS TIMESTAMPTZ)"
+    ),
+    "ll_parse_date(x, code, accepts)": (
+        "CAST(CASE WHEN regexp_full_match(x, accepts) THEN try_strptime(x, code) END AS DATE)"
+    ),
+    "ll_epoch(x)": "CAST(floor(epoch(ll_cast_timestamptz(x))) AS BIGINT)",
+    "ll_from_unixtime(n)": "strftime(make_timestamptz(CAST(n AS BIGINT) * 1000000), '%Y-%m-%d %H:%M:%S')",
+    "ll_day_of_week(x)": "dayofweek(ll_cast_date(x)) + 1",
+    "ll_weekday(x)": "isodow(ll_cast_date(x)) - 1",
+    "ll_make_date(y, m, d)": "TRY(make_date(CAST(y AS BIGINT), CAST(m AS BIGINT), CAST(d AS BIGINT)))",
+    # What an expression may still meet at run time that only its type can tell.
+    "ll_md5(x)": "md5(ll_text(x))",
+    "ll_sha1(x)": "sha1(ll_text(x))",
+    "ll_sha256(x)": "sha256(ll_text(x))",
+}
+for _part in ("year", "quarter", "month", "day", "dayofyear", "weekofyear"):
+    FUNCTION_MACROS[f"ll_{_part}(x)"] = f"CAST({_part}(ll_cast_date(x)) AS INTEGER)"
+for _part in ("hour", "minute", "second"):
+    FUNCTION_MACROS[f"ll_{_part}(x)"] = f"CAST({_part}(ll_cast_timestamptz(x)) AS INTEGER)"

@@ -1,0 +1,79 @@
+"""Lines of text files as Spark's text source sees them, one at a time."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import IO, cast
+
+from lakelogic.core.errors import CapabilityError, RunError
+
+_BOM = b"\xef\xbb\xbf"
+_UNREADABLE = {".zst", ".snappy", ".lz4", ".deflate"}
+NOT_UTF8 = "not UTF-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line; where it is not UTF-8, `text` shows every byte beyond ASCII as \\xNN."""
+
+    text: str
+    valid: bool = True
+
+
+def read_lines(path: str, encoding: str = "utf-8") -> Iterator[Line]:
+    """The lines of a file; they end at LF, CR LF or CR, and a byte order mark is no part of the first."""
+    first = True
+    for raw in _raw_lines(path):
+        body = raw.removeprefix(_BOM) if first else raw
+        first = False
+        for part in _split(body):
+            yield decode(part, encoding)
+
+
+def read_whole(path: str, encoding: str) -> Line:
+    return decode(b"".join(_raw_lines(path)), encoding)
+
+
+def decode(raw: bytes, encoding: str) -> Line:
+    try:
+        return Line(raw.decode(encoding))
+    except UnicodeDecodeError:
+        return Line("".join(chr(byte) if byte < 128 else f"\\x{byte:02X}" for byte in raw), valid=False)
+
+
+def local_path(path: str) -> Path:
+    plain = path.removeprefix("file://") if path.startswith("file://") else path.removeprefix("file:")
+    if "://" in plain:
+        raise CapabilityError(f"the DuckDB engine reads local files only, not `{path}`", hint="use engine: spark")
+    return Path(plain)
+
+
+def _raw_lines(path: str) -> Iterator[bytes]:
+    try:
+        with _open(local_path(path)) as stream:
+            yield from stream
+    except (OSError, EOFError, zlib.error) as error:
+        raise RunError(f"cannot read `{path}`: {error}") from error
+
+
+def _open(path: Path) -> IO[bytes]:
+    suffix = PurePath(path).suffix.lower()
+    if suffix in _UNREADABLE:
+        raise CapabilityError(f"the DuckDB engine cannot unpack `{suffix}` files", hint="use .gz, .bz2 or engine: spark")
+    match suffix:
+        case ".gz":
+            return cast(IO[bytes], gzip.open(path, "rb"))
+        case ".bz2":
+            return cast(IO[bytes], bz2.open(path, "rb"))
+        case _:
+            return path.open("rb")
+
+
+def _split(raw: bytes) -> list[bytes]:
+    body = raw.removesuffix(b"\n").removesuffix(b"\r")
+    return body.split(b"\r") if b"\r" in body else [body]

@@ -1,0 +1,104 @@
+"""Delta tables through delta-rs: a version whole, or the rows that commits since another version added."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from lakelogic.core.errors import CapabilityError, RunError
+from lakelogic.core.slices import TableSlice
+from lakelogic.engine.duckdb.lines import local_path
+
+_CHANGE_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class _Added:
+    """What commits after a version added, read from the table's log."""
+
+    paths: frozenset[str]
+    rewrites: bool
+    special: bool
+
+
+def open_delta(path: str, version: int | None = None) -> DeltaTable:
+    try:
+        return DeltaTable(str(local_path(path)), version=version)
+    except (DeltaError, OSError) as error:
+        raise RunError(f"cannot read the Delta table `{path}`: {str(error).splitlines()[0]}") from error
+
+
+def read_delta(slice_: TableSlice) -> Any:
+    """An Arrow dataset or table that DuckDB scans."""
+    table = open_delta(slice_.path, slice_.version)
+    if slice_.after_version is None:
+        return dataset_of(table, slice_.path)
+    if slice_.after_version >= slice_.version:
+        return dataset_of(table, slice_.path).schema.empty_table()
+    added = _read_log(slice_, slice_.after_version)
+    properties = table.metadata().configuration
+    if properties.get("delta.enableChangeDataFeed") == "true" and (added.rewrites or added.special):
+        return _read_changes(table, slice_, slice_.after_version)
+    if added.special or "delta.columnMapping.mode" in properties:
+        raise CapabilityError(
+            f"`{slice_.path}` uses deletion vectors or column mapping, so its new rows cannot be told from the old",
+            hint="set the table property delta.enableChangeDataFeed to true, or read with load_mode: full",
+        )
+    return _only(dataset_of(table, slice_.path), added.paths)
+
+
+def dataset_of(table: DeltaTable, path: str) -> ds.Dataset:
+    try:
+        return table.to_pyarrow_dataset()
+    except DeltaError as error:
+        raise CapabilityError(
+            f"the DuckDB engine cannot read `{path}`: {str(error).splitlines()[0]}", hint="use engine: spark"
+        ) from error
+
+
+def _only(whole: ds.Dataset, paths: frozenset[str]) -> Any:
+    fragments = [fragment for fragment in whole.get_fragments() if unquote(fragment.path).lstrip("/") in paths]
+    if not fragments:
+        return whole.schema.empty_table()
+    return ds.FileSystemDataset(fragments, whole.schema, whole.format, whole.filesystem)
+
+
+def _read_changes(table: DeltaTable, slice_: TableSlice, after: int) -> Any:
+    changes = table.load_cdf(starting_version=after + 1, ending_version=slice_.version).read_all()
+    kept = ds.field("_change_type").isin(["insert", "update_postimage"])
+    return pa.table(changes).filter(kept).drop_columns(list(_CHANGE_COLUMNS))
+
+
+def _read_log(slice_: TableSlice, after: int) -> _Added:
+    log = Path(local_path(slice_.path)) / "_delta_log"
+    adds: list[dict[str, Any]] = []
+    removed: set[str] = set()
+    for version in range(after + 1, slice_.version + 1):
+        for action in _actions(log / f"{version:020}.json", slice_.path, after):
+            if action.get("add", {}).get("dataChange"):
+                adds.append(action["add"])
+            if action.get("remove", {}).get("dataChange"):
+                removed.add(action["remove"]["path"])
+    kept = [add for add in adds if add["path"] not in removed]
+    return _Added(
+        paths=frozenset(unquote(add["path"]) for add in kept),
+        rewrites=bool(removed),
+        special=any(add.get("deletionVector") for add in kept),
+    )
+
+
+def _actions(commit: Path, table: str, after: int) -> list[dict[str, Any]]:
+    try:
+        return [json.loads(line) for line in commit.read_text().splitlines() if line]
+    except FileNotFoundError as error:
+        raise RunError(
+            f"the log of `{table}` no longer reaches back to version {after}", hint="run once with load_mode: full"
+        ) from error

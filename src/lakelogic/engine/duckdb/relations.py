@@ -1,0 +1,81 @@
+"""Named relations of one call: tables and views that are gone when the call ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+
+from lakelogic.engine.duckdb.render import rewrite, sql_of, type_sql
+from lakelogic.engine.duckdb.session import Session
+from lakelogic.engine.duckdb.typed import settle_types
+from lakelogic.engine.duckdb.types import is_hidden, quote
+from lakelogic.plan.model import Column
+
+
+@dataclass(slots=True)
+class Relations:
+    """Relations by the names that queries use."""
+
+    session: Session
+    tables: list[str] = field(default_factory=list)
+    views: list[str] = field(default_factory=list)
+    registered: list[str] = field(default_factory=list)
+
+    def register(self, frame: Any) -> str:
+        """An Arrow object under a name of its own."""
+        name = f"lakelogic_input_{len(self.registered)}"
+        self.session.connection.register(name, frame)
+        self.registered.append(name)
+        return name
+
+    def add_table(self, name: str, sql: str) -> None:
+        """Rows that are computed now, once."""
+        self.session.run(f"CREATE TEMP TABLE {quote(name)} AS {sql}")
+        self.tables.append(name)
+
+    def add_view(self, name: str, sql: str) -> None:
+        self.session.run(f"CREATE TEMP VIEW {quote(name)} AS {sql}")
+        self.views.append(name)
+
+    def sql(self, tree: exp.Expression) -> str:
+        return sql_of(settle_types(rewrite(tree), self.session))
+
+    def describe(self, sql: str) -> list[tuple[str, str]]:
+        return [(row[0], row[1]) for row in self.session.run(f"DESCRIBE {sql}").fetchall()]
+
+    def count(self, name: str) -> int:
+        return int(self.session.run(f"SELECT count(*) FROM {quote(name)}").fetchone()[0])
+
+    def aligned(self, sql: str, columns: Sequence[Column]) -> str:
+        """The query with its declared columns in their declared types: HUGEINT sums become BIGINT again."""
+        found = dict(self.describe(sql))
+        casts = [
+            f"CAST({quote(c.name)} AS {type_sql(c.type)}) AS {quote(c.name)}"
+            for c in columns
+            if c.name in found and not is_hidden(c) and _canonical(self, type_sql(c.type)) != found[c.name]
+        ]
+        return f"SELECT * REPLACE ({', '.join(casts)}) FROM ({sql})" if casts else sql
+
+
+def _canonical(relations: Relations, type_: str) -> str:
+    """DuckDB's own spelling of a type."""
+    return relations.describe(f"SELECT CAST(NULL AS {type_}) AS x")[0][1]
+
+
+@contextmanager
+def open_relations(session: Session) -> Iterator[Relations]:
+    """Relations that are gone when the block ends, however it ends."""
+    relations = Relations(session)
+    try:
+        yield relations
+    finally:
+        for view in reversed(relations.views):
+            session.connection.execute(f"DROP VIEW IF EXISTS temp.main.{quote(view)}")
+        for table in reversed(relations.tables):
+            session.connection.execute(f"DROP TABLE IF EXISTS temp.main.{quote(table)}")
+        for name in relations.registered:
+            session.connection.unregister(name)

@@ -1,0 +1,109 @@
+"""Spark trees as DuckDB SQL: the same value, or a refusal that names the function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import sqlglot
+from sqlglot import exp
+
+from lakelogic.core.errors import CapabilityError
+from lakelogic.engine.duckdb.rewrites import NAMED, REWRITES, SAME, call, refused
+
+_Tree = TypeVar("_Tree", bound=exp.Expression)
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.SafeAdd, exp.SafeSubtract, exp.SafeMultiply, exp.Mod)
+_UNKNOWN = (exp.FromTimeZone, exp.AtTimeZone, exp.SimilarTo)
+_MAX_INT = 2147483647
+
+
+def rewrite(tree: exp.Expression) -> exp.Expression:
+    """The tree in DuckDB's terms; types that only the tables know are settled by `typed`."""
+    # What Spark runs is the text of the tree. Reading that text again gives every function its proper node,
+    # also where the plan built a call by name only.
+    fresh = sqlglot.parse_one(tree.sql("databricks"), dialect="databricks")
+    return _walk(fresh)
+
+
+def sql_of(tree: exp.Expression) -> str:
+    return tree.sql("duckdb", unsupported_level=sqlglot.ErrorLevel.IGNORE)
+
+
+def type_sql(wanted: exp.DataType) -> str:
+    """A Spark type in DuckDB's words."""
+    return _with_utc(wanted.copy()).sql("duckdb")
+
+
+def find_refusals(tree: exp.Expression) -> Iterator[str]:
+    """What this tree needs that the engine cannot give."""
+    try:
+        rewrite(tree)
+    except CapabilityError as error:
+        yield error.problem.message
+
+
+def _with_utc(wanted: exp.DataType) -> exp.DataType:
+    for node in wanted.find_all(exp.DataType):
+        if node.this == exp.DataType.Type.TIMESTAMPLTZ:
+            node.set("this", exp.DataType.Type.TIMESTAMPTZ)
+    return wanted
+
+
+def _walk(node: exp.Expression) -> exp.Expression:
+    """Children first, so that a rewrite sees arguments that are in DuckDB's terms already."""
+    if isinstance(node, (exp.DataType, exp.Identifier, exp.JSONPath)):
+        return node
+    for child in list(node.iter_expressions()):
+        fresh = _walk(child)
+        if fresh is not child:
+            child.replace(fresh)
+    _widen_literals(node)
+    return _moved(node) if _moves_date(node) else _one(node)
+
+
+def _one(node: exp.Expression) -> exp.Expression:
+    if isinstance(node, exp.Lateral):
+        return _lateral(node)
+    if isinstance(node, exp.Anonymous):
+        known = NAMED.get(node.name.upper())
+        if known is not None:
+            return known(node)
+        if node.name.startswith(("ll_", "list", "generate_series", "regexp_")):
+            return node
+        raise refused(f"{node.name.lower()}()")
+    kind = type(node)
+    if kind.__name__.startswith("_") and kind.__base__ is not None:
+        kind = kind.__base__  # dialects derive private kinds from public ones
+    handler = REWRITES.get(kind)
+    if handler is not None:
+        return handler(node)
+    if isinstance(node, _UNKNOWN) or (isinstance(node, exp.Func) and kind not in SAME):
+        raise refused(node.sql("databricks"))
+    return node
+
+
+def _lateral(node: exp.Lateral) -> exp.Lateral:
+    if node.args.get("outer"):
+        inner = node.this
+        inner.set("this", call("ll_or_null", inner.this))
+        node.set("outer", False)
+    return node
+
+
+def _widen_literals(node: exp.Expression) -> None:
+    """A whole number is an INT in Spark; in DuckDB it takes the smallest type of the other operand."""
+    if not isinstance(node, _ARITHMETIC) or isinstance(node.parent, (exp.Interval, exp.Bracket)):
+        return
+    for side in (node.this, node.args.get("expression")):
+        if isinstance(side, exp.Literal) and not side.is_string and side.name.isdigit():
+            wanted = "int" if int(side.name) <= _MAX_INT else "bigint"
+            side.replace(exp.Cast(this=side.copy(), to=exp.DataType.build(wanted)))
+
+
+def _moves_date(node: exp.Expression) -> bool:
+    return isinstance(node, (exp.Add, exp.Sub)) and isinstance(node.expression, exp.Interval)
+
+
+def _moved(node: exp.Expression) -> exp.Expression:
+    """A date plus days is a date in Spark and a timestamp in DuckDB: `typed` looks at the operand."""
+    return call("ll_moved", node)

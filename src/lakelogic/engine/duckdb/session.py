@@ -1,0 +1,77 @@
+"""One private DuckDB database in memory: UTC, offline, with the functions that Spark's semantics need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from inspect import Parameter, Signature
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from lakelogic.core.keys import MaskKeys
+from lakelogic.engine.duckdb.calls import CALLS
+from lakelogic.engine.duckdb.casts import CAST_MACROS, decimal_macro
+from lakelogic.engine.duckdb.functions import FUNCTION_MACROS
+from lakelogic.engine.duckdb.masking import mask_calls
+
+_ARROW = {"VARCHAR": pa.string(), "BOOLEAN": pa.bool_()}
+_DECIMAL_CALL = re.compile(r"ll_cast_decimal_(\d+)_(\d+)", re.IGNORECASE)
+
+
+class Session:
+    """A connection that knows which macros it has."""
+
+    def __init__(self, keys: MaskKeys) -> None:
+        self.connection = duckdb.connect(
+            config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+        )
+        self.connection.execute("SET TimeZone = 'UTC'")
+        self.connection.execute("SET enable_progress_bar = false")
+        self._defined: set[str] = set()
+        for name, (function, takes, gives) in {**CALLS, **mask_calls(keys)}.items():
+            self._register(name, function, takes, gives, pure=name not in {"LAKELOGIC_ENCRYPT"})
+        self._define("ll_refuse(what)", "error(concat('the DuckDB engine cannot compute ', what))")
+        for head, body in {**CAST_MACROS, **FUNCTION_MACROS}.items():
+            self._define(head, body)
+
+    def run(self, sql: str) -> Any:
+        """Execute one statement, after defining the decimal casts that it calls."""
+        for precision, scale in set(_DECIMAL_CALL.findall(sql)):
+            head, body = decimal_macro(int(precision), int(scale))
+            if head not in self._defined:
+                self._define(head, body)
+        return self.connection.execute(sql)
+
+    def execute(self, sql: str) -> Any:
+        return self.run(sql)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def _define(self, head: str, body: str) -> None:
+        self.connection.execute(f"CREATE TEMP MACRO {head} AS ({body})")
+        self._defined.add(head)
+
+    def _register(
+        self, name: str, function: Callable[..., object], takes: tuple[str, ...], gives: str, *, pure: bool
+    ) -> None:
+        # `special`: NULLs are ours to handle, so that a batch with NULLs is still one call.
+        self.connection.create_function(
+            name, _batched(function, len(takes), _ARROW[gives]), list(takes), gives,
+            type="arrow", null_handling="special", side_effects=not pure,
+        )  # fmt: skip
+
+
+def _batched(function: Callable[..., object], count: int, gives: pa.DataType) -> Callable[..., pa.Array]:
+    """Lift a function of values to one of Arrow columns; NULL in any of them gives NULL."""
+
+    def run(*columns: pa.Array) -> pa.Array:
+        rows = zip(*[column.to_pylist() for column in columns], strict=True)
+        return pa.array([None if None in row else function(*row) for row in rows], type=gives)
+
+    # DuckDB counts parameters by the signature.
+    names = [Parameter(f"column_{n}", Parameter.POSITIONAL_ONLY) for n in range(count)]
+    run.__signature__ = Signature(names)  # type: ignore[attr-defined]
+    return run

@@ -1,0 +1,83 @@
+"""One stage: read once, run the segments, write files split by verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lakelogic.engine.duckdb.files import read_staged, write_files
+from lakelogic.engine.duckdb.reader import Read, read_link, read_source
+from lakelogic.engine.duckdb.relations import Relations
+from lakelogic.engine.duckdb.types import literal, quote, typed_column
+from lakelogic.engine.protocol import StageInput
+from lakelogic.plan.files import Staged, StagedFile
+from lakelogic.plan.model import ACCEPTED, REJECTED, VERDICT_COLUMN, LinkRead, Stage
+
+SKIPPED = "skipped_lines"  # in Staged.observations: headers and blank lines, which are no rows
+
+
+def run_stage(
+    relations: Relations, stage: Stage, source: StageInput, links: Sequence[LinkRead], place: tuple[str, str]
+) -> Staged:
+    """Write the stage's rows below root/folder and say what was written."""
+    read = _read_input(relations, source)
+    # A stream can be read once only; the table can be looked at as often as the segments ask.
+    relations.add_table(stage.input, read.sql)
+    for link in links:
+        relations.add_table(link.name, read_link(relations, link))
+    last = _run_segments(relations, stage)
+    counts = {name: relations.count(name) for name in _counted(stage)}
+    skipped = {SKIPPED: read.text.skipped} if read.text is not None and read.text.skipped else {}
+    return Staged(
+        accepted=_write_accepted(relations, stage, last, place),
+        rejected=_write_rejected(relations, last, place),
+        counts=counts,
+        observations={**skipped, **_observe(relations, stage, last)},
+    )
+
+
+def _read_input(relations: Relations, source: StageInput) -> Read:
+    if source.spec is not None and source.slice is not None:
+        return read_source(relations, source.spec, source.slice)
+    return Read(read_staged(relations, source))
+
+
+def _run_segments(relations: Relations, stage: Stage) -> str:
+    name = stage.input
+    for segment in stage.segments:
+        sql = relations.aligned(relations.sql(segment.query), segment.columns)
+        is_last = segment is stage.segments[-1]
+        # Only what is counted or written stands as rows; DuckDB runs the segments between in one pass.
+        (relations.add_table if segment.counted or is_last else relations.add_view)(segment.name, sql)
+        name = segment.name
+    return name
+
+
+def _counted(stage: Stage) -> list[str]:
+    return [stage.input, *(segment.name for segment in stage.segments if segment.counted)]
+
+
+def _write_accepted(
+    relations: Relations, stage: Stage, last: str, place: tuple[str, str]
+) -> tuple[StagedFile, ...]:
+    columns = ", ".join(typed_column(column) for column in stage.output)
+    rows = f"SELECT {columns} FROM {quote(last)} WHERE {VERDICT_COLUMN} = {literal(ACCEPTED)}"
+    return write_files(relations, rows, _folder(place, ACCEPTED), stage.partition_by)
+
+
+def _write_rejected(relations: Relations, last: str, place: tuple[str, str]) -> tuple[StagedFile, ...]:
+    rows = f"SELECT * EXCLUDE ({VERDICT_COLUMN}) FROM {quote(last)} WHERE {VERDICT_COLUMN} = {literal(REJECTED)}"
+    return write_files(relations, rows, _folder(place, REJECTED))
+
+
+def _folder(place: tuple[str, str], verdict: str) -> tuple[str, str]:
+    root, folder = place
+    return root, f"{folder.strip('/')}/{VERDICT_COLUMN}={verdict}"
+
+
+def _observe(relations: Relations, stage: Stage, last: str) -> dict[str, int]:
+    if not stage.observations:
+        return {}
+    # Names such as "failed:amount > 0" are no column names; their position is.
+    values = ", ".join(relations.sql(observation.aggregate) for observation in stage.observations)
+    row = relations.session.run(f"SELECT {values} FROM {quote(last)}").fetchone()
+    return {o.name: int(value or 0) for o, value in zip(stage.observations, row, strict=True)}

@@ -1,0 +1,81 @@
+"""DuckDB's types as types of the plan, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from lakelogic.core.errors import CapabilityError
+from lakelogic.engine.duckdb.render import type_sql
+from lakelogic.plan.model import HIDDEN_PREFIX, Column
+
+# Types that Spark has not, and the one that it would read them as.
+_SPARK_READS = {
+    "UTINYINT": "SMALLINT", "USMALLINT": "INTEGER", "UINTEGER": "BIGINT", "UBIGINT": "DECIMAL(20,0)",
+    "HUGEINT": "DECIMAL(38,0)", "UUID": "VARCHAR", "JSON": "VARCHAR", "TIMESTAMP_S": "TIMESTAMP",
+    "TIMESTAMP_MS": "TIMESTAMP", "TIMESTAMP_NS": "TIMESTAMP", "\"NULL\"": "VARCHAR",
+}  # fmt: skip
+_WORDS = {
+    exp.DataType.Type.TIMESTAMP: "timestamp_ntz",
+    exp.DataType.Type.TIMESTAMPTZ: "timestamp",
+    exp.DataType.Type.TEXT: "string",
+    exp.DataType.Type.VARCHAR: "string",
+    exp.DataType.Type.VARBINARY: "binary",
+}
+_UNKNOWN = ("TIME", "INTERVAL", "BIT", "VARIANT", "UNION", "GEOMETRY", "UHUGEINT")
+
+
+def quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def is_hidden(column: Column) -> bool:
+    """Hidden columns travel between stages in the type they have; the plan does not know all of them."""
+    return column.name.startswith(HIDDEN_PREFIX)
+
+
+def typed_column(column: Column) -> str:
+    """A column in its declared type, under its name."""
+    name = quote(column.name)
+    return name if is_hidden(column) else f"CAST({name} AS {type_sql(column.type)}) AS {name}"
+
+
+def readable(name: str, duck_type: str) -> str:
+    """A source column in a type that the plan knows."""
+    if duck_type.startswith("ENUM"):
+        return f"CAST({quote(name)} AS VARCHAR) AS {quote(name)}"
+    wanted = _SPARK_READS.get(duck_type)
+    return quote(name) if wanted is None else f"CAST({quote(name)} AS {wanted}) AS {quote(name)}"
+
+
+def to_column(name: str, duck_type: str) -> Column:
+    if duck_type.split("(")[0].split(" ")[0] in _UNKNOWN:
+        raise CapabilityError(f"column `{name}` has the type `{duck_type}`, which no table format has")
+    return Column(name, _spark_type(exp.DataType.build(duck_type, dialect="duckdb")))
+
+
+def to_columns(described: Sequence[tuple[str, str]]) -> tuple[Column, ...]:
+    return tuple(to_column(name, duck_type) for name, duck_type in described)
+
+
+def text_columns(names: Sequence[str]) -> tuple[Column, ...]:
+    return tuple(Column(name, exp.DataType.build("string", dialect="databricks")) for name in names)
+
+
+def empty_relation(columns: Sequence[Column]) -> str:
+    values = ", ".join(f"CAST(NULL AS {type_sql(c.type)}) AS {quote(c.name)}" for c in columns)
+    return f"SELECT {values} WHERE FALSE"
+
+
+def _spark_type(found: exp.DataType) -> exp.DataType:
+    def replace(node: exp.Expression) -> exp.Expression:
+        word = _WORDS.get(node.this) if isinstance(node, exp.DataType) and not node.expressions else None
+        return exp.DataType.build(word, dialect="databricks") if word else node
+
+    # Through text, so that the tree is the one that Spark's own words give.
+    return exp.DataType.build(found.transform(replace).sql("databricks"), dialect="databricks")
