@@ -1,1 +1,1 @@
-
+"""How rows are computed: one package per engine, chosen by name in `registry`."""

@@ -1,0 +1,46 @@
+"""Spark's errors, translated once at the edge: a short sentence, no JVM stack, no row values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+
+from lakelogic.core.errors import CapabilityError, RunError
+
+# Messages of these name columns, tables and paths only; all others may quote a row's values.
+_SAFE = (AnalysisException, ParseException)
+_AVRO_HINT = "start Spark with the package org.apache.spark:spark-avro_2.13 of the same version as Spark"
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Turn what Spark raises while `doing` something into an error that a person can act on."""
+    try:
+        yield
+    except PySparkException as error:
+        raise _translate(error, doing) from error
+    except Py4JError as error:
+        raise RunError(f"Spark failed while {doing}: {_java_class(error)}", code="LL420") from error
+
+
+def _translate(error: PySparkException, doing: str) -> RunError | CapabilityError:
+    condition = error.getCondition() or type(error).__name__
+    if "find data source: avro" in str(error).lower():
+        return CapabilityError("this Spark cannot read Avro: its Avro package is missing", hint=_AVRO_HINT)
+    if isinstance(error, _SAFE):
+        return RunError(f"Spark refused {doing}: {_first_sentence(error)}", code="LL421")
+    return RunError(f"Spark failed while {doing}: {condition}", code="LL420")
+
+
+def _first_sentence(error: PySparkException) -> str:
+    first = str(error).strip().splitlines()[0]
+    return re.sub(r"\s*(SQLSTATE: \w+)?\s*;?\s*(line \d+.*)?$", "", first)[:400]
+
+
+def _java_class(error: Py4JError) -> str:
+    java = getattr(error, "java_exception", None)
+    return str(java.getClass().getName()) if java is not None else type(error).__name__

@@ -1,0 +1,123 @@
+"""Masking in Spark's own functions, with keys that no plan, page or log can show.
+
+Literals stand in plans, so the keys come in as a one-row relation: a plan shows its column names only, and the
+optimizer cannot fold a scalar subquery into a literal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from sqlglot import exp
+
+from lakelogic.core.errors import RunError
+from lakelogic.core.keys import MaskKeys
+from lakelogic.engine.spark.relations import Relations
+from lakelogic.plan.model import DECRYPT_FUNCTION, ENCRYPT_FUNCTION, ENCRYPT_SAME_FUNCTION, HMAC_FUNCTION
+
+KEYS_RELATION = "lakelogic_keys"
+_PREFIX = "enc:"
+_BLOCK = 64  # bytes of a SHA-256 block
+_IV = 12  # bytes
+_FUNCTIONS = {HMAC_FUNCTION, ENCRYPT_FUNCTION, ENCRYPT_SAME_FUNCTION, DECRYPT_FUNCTION}
+_NEED_SECRET = _FUNCTIONS - {HMAC_FUNCTION}
+
+
+def apply_masking(tree: exp.Query, keys: MaskKeys, relations: Relations) -> exp.Query:
+    """Replace our masking functions by Spark's; the keys become a relation of this call."""
+    calls = {_name(node) for node in tree.find_all(exp.Anonymous)} & _FUNCTIONS
+    if not calls:
+        return tree
+    if calls & _NEED_SECRET and not keys.secret:
+        raise RunError("encryption needs a key", hint="set LAKELOGIC_PII_KEY", code="LL430")
+    if KEYS_RELATION not in relations.names:
+        relations.add(KEYS_RELATION, _keys_frame(relations.spark, keys))
+    return tree.transform(_rewrite)
+
+
+def _rewrite(node: exp.Expression) -> exp.Expression:
+    if not isinstance(node, exp.Anonymous) or _name(node) not in _FUNCTIONS:
+        return node
+    text = node.expressions[0]
+    match _name(node):
+        case name if name == HMAC_FUNCTION:
+            return _hmac(text, "hash")
+        case name if name == ENCRYPT_FUNCTION:
+            return _sealed(_call("aes_encrypt", _bytes(text), _key("encrypt"), _text("GCM")))
+        case name if name == ENCRYPT_SAME_FUNCTION:
+            iv = _call("substring", _call("unhex", _hmac(text, "iv")), _number(1), _number(_IV))
+            return _sealed(
+                _call("aes_encrypt", _bytes(text), _key("encrypt"), _text("GCM"), _text("DEFAULT"), iv)
+            )
+        case _:
+            return _opened(text)
+
+
+def _hmac(text: exp.Expression, use: str) -> exp.Expression:
+    inner = _sha256(_call("concat", _key(f"{use}_inner"), _bytes(text)))
+    return _sha256(_call("concat", _key(f"{use}_outer"), _call("unhex", inner)))
+
+
+def _sealed(cipher: exp.Expression) -> exp.Expression:
+    # Spark breaks base64 into lines of 76 characters unless told otherwise by a setting of the session.
+    text = _call("replace", _call("base64", cipher), _text("\r\n"), _text(""))
+    return _call("concat", _text(_PREFIX), text)
+
+
+def _opened(text: exp.Expression) -> exp.Expression:
+    encoded = _call("substring", text.copy(), _number(len(_PREFIX) + 1))
+    cipher = _call("try_to_binary", encoded, _text("base64"))
+    plain = _call("try_aes_decrypt", cipher, _key("encrypt"), _text("GCM"))
+    # try_validate: a cipher text of another key never decrypts, but bytes that are not text must not pass either.
+    shown = _call("try_validate_utf8", exp.cast(plain, "string", dialect="spark"))
+    return exp.Case().when(_call("startswith", text.copy(), _text(_PREFIX)), shown)
+
+
+def _keys_frame(spark: SparkSession, keys: MaskKeys) -> DataFrame:
+    columns = {**_pads("hash", keys.hash)}
+    if keys.encrypt is not None and keys.iv is not None:
+        columns |= {"encrypt": keys.encrypt, **_pads("iv", keys.iv)}
+    table = pa.table({name: pa.array([value], pa.binary()) for name, value in columns.items()})
+    with warnings.catch_warnings():
+        # PySpark looks at the version of pandas here, although none is used.
+        warnings.simplefilter("ignore", FutureWarning)
+        return spark.createDataFrame(table)
+
+
+def _pads(use: str, key: bytes) -> dict[str, bytes]:
+    """The two padded keys of HMAC (RFC 2104), so that Spark only has to concatenate and hash."""
+    block = (hashlib.sha256(key).digest() if len(key) > _BLOCK else key).ljust(_BLOCK, b"\0")
+    return {f"{use}_inner": bytes(b ^ 0x36 for b in block), f"{use}_outer": bytes(b ^ 0x5C for b in block)}
+
+
+def _key(column: str) -> exp.Expression:
+    return exp.select(exp.column(column, quoted=True)).from_(exp.to_table(KEYS_RELATION)).subquery()
+
+
+def _name(node: exp.Anonymous) -> str:
+    return node.name.upper()
+
+
+def _call(name: str, *arguments: exp.Expression) -> exp.Anonymous:
+    # Anonymous: sqlglot writes it as it stands.
+    return exp.Anonymous(this=name, expressions=[argument.copy() for argument in arguments])
+
+
+def _sha256(value: exp.Expression) -> exp.Expression:
+    return _call("sha2", value, _number(256))
+
+
+def _bytes(text: exp.Expression) -> exp.Expression:
+    as_text = exp.cast(text.copy(), "string", dialect="spark")
+    return exp.Cast(this=as_text, to=exp.DataType.build("binary", dialect="spark"))
+
+
+def _text(value: str) -> exp.Literal:
+    return exp.Literal.string(value)
+
+
+def _number(value: int) -> exp.Literal:
+    return exp.Literal.number(value)

@@ -1,0 +1,186 @@
+"""CSV as lines: each line is split by from_csv and kept whole where it cannot be split."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
+
+from lakelogic.core.errors import RunError
+from lakelogic.engine.spark.lines import LINE, NOT_UTF8, LineSpec, Source, final_columns, read_lines, union
+from lakelogic.engine.spark.options import CsvOptions
+from lakelogic.engine.spark.paths import exactly, first_line, source_expression
+from lakelogic.engine.spark.render import literal, quote
+from lakelogic.engine.spark.tally import take_tally
+from lakelogic.plan.model import MALFORMED_COLUMN, SOURCE_COLUMN
+
+_CORRUPT = "_lakelogic_corrupt"
+# A text that no file holds: so an empty field is NULL, but a quoted empty one is the empty text.
+_NO_NULL = "\x01null\x01"
+_MAX_FIELDS = 100_000  # the parser stops the whole job above it, so such a line never reaches the parser
+
+
+@dataclass(frozen=True, slots=True)
+class CsvGroup:
+    """Files with the same header line; `header` is None where there is none."""
+
+    names: tuple[str, ...]
+    header: str | None
+    paths: tuple[str, ...]
+
+
+def group_files(
+    spark: SparkSession, paths: Sequence[str], options: CsvOptions, declared: tuple[str, ...]
+) -> list[CsvGroup]:
+    """Group files by header, so that each file's columns are found by name."""
+    if not options.header and declared:
+        return [CsvGroup(declared, None, tuple(paths))] if paths else []
+    groups: dict[str, list[str]] = {}
+    for path in paths:
+        line = _decode(first_line(spark, path), path, options)
+        if line:
+            groups.setdefault(line if options.header else str(len(_split(line, options))), []).append(path)
+    if options.header:
+        return [CsvGroup(_names(line, found, options), line, tuple(found)) for line, found in groups.items()]
+    return [
+        CsvGroup(tuple(f"_c{number}" for number in range(int(width))), None, tuple(found))
+        for width, found in groups.items()
+    ]
+
+
+def all_names(groups: Sequence[CsvGroup]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for group in groups for name in group.names))
+
+
+def read_csv(
+    spark: SparkSession, groups: Sequence[CsvGroup], options: CsvOptions, names: Sequence[str]
+) -> Source:
+    read = _read_multi_line if options.multi_line else _read_group
+    return union([read(spark, group, options, names) for group in groups])
+
+
+def _read_group(spark: SparkSession, group: CsvGroup, options: CsvOptions, names: Sequence[str]) -> Source:
+    skip = ("",) if group.header is None else ("", group.header)
+    lines, tally = read_lines(spark, LineSpec(group.paths, options.encoding, skip))
+    schema = ", ".join(f"{quote(name)} STRING" for name in (*group.names, _CORRUPT))
+    parsed = lines.selectExpr(
+        LINE,
+        SOURCE_COLUMN,
+        f"from_csv(IF({_too_wide(options)}, NULL, {LINE}), {literal(schema)}, {_parser_options(options)}) AS r",
+    )
+    marked = parsed.selectExpr("*", f"{_malformed(len(group.names), options)} AS {MALFORMED_COLUMN}")
+    values = [f"r.{quote(name)}" if name in group.names else "CAST(NULL AS STRING)" for name in names]
+    return Source(marked.selectExpr(*final_columns(names, values)), (tally,))
+
+
+def _read_multi_line(
+    spark: SparkSession, group: CsvGroup, options: CsvOptions, names: Sequence[str]
+) -> Source:
+    """Records that span lines: Spark's own CSV source finds their ends."""
+    schema = ", ".join(f"{quote(name)} STRING" for name in (*group.names, _CORRUPT))
+    wanted = {
+        **_options(options),
+        "header": str(options.header).lower(),
+        "multiLine": "true",
+        "encoding": options.encoding,
+    }
+    rows = spark.read.schema(schema).options(**wanted).csv(exactly(group.paths))
+    counted, tally = take_tally(
+        rows.selectExpr("*", f"{source_expression(group.paths)} AS {SOURCE_COLUMN}"),
+        {"lines": sf.count(sf.lit(1))},
+    )
+    shown = counted.withColumn(LINE, sf.col(_CORRUPT))
+    reason = f"CASE WHEN {_CORRUPT} IS NOT NULL THEN {_ragged(len(group.names), options)} END"
+    values = [quote(name) if name in group.names else "CAST(NULL AS STRING)" for name in names]
+    marked = shown.selectExpr("*", f"{reason} AS {MALFORMED_COLUMN}")
+    return Source(marked.selectExpr(*final_columns(names, values)), (tally,))
+
+
+def _malformed(width: int, options: CsvOptions) -> str:
+    unclosed = f"WHEN {_unclosed(options)} THEN 'unclosed quote' " if options.quote else ""
+    return (
+        f"CASE WHEN NOT is_valid_utf8({LINE}) THEN '{NOT_UTF8}' WHEN {_too_wide(options)} THEN 'too many fields' "
+        f"{unclosed}WHEN r.{_CORRUPT} IS NOT NULL THEN {_ragged(width, options)} END"
+    )
+
+
+def _unclosed(options: CsvOptions) -> str:
+    """An odd number of quotes, looked at only where there is one."""
+    quoted, line = literal(options.quote), LINE
+    if options.escape != options.quote:
+        line = f"replace({LINE}, {literal(options.escape + options.quote)}, '')"
+    return (
+        f"(contains({LINE}, {quoted}) AND (length({line}) - length(replace({line}, {quoted}, ''))) % 2 = 1)"
+    )
+
+
+def _ragged(width: int, options: CsvOptions) -> str:
+    """Too few or too many: count the separators that stand outside quotes."""
+    line = LINE
+    if options.quote:
+        mark, escape = re.escape(options.quote), re.escape(options.escape)
+        inner = f"[^{mark}]" if options.escape == options.quote else f"(?:[^{mark}{escape}]|{escape}.)"
+        quoted = literal(f"{mark}{inner}*+{mark}")
+        line = f"regexp_replace({LINE}, {quoted}, '')"
+    fields = (
+        f"(length({line}) - length(replace({line}, {literal(options.sep)}, ''))) DIV {len(options.sep)} + 1"
+    )
+    return f"IF({fields} < {width}, 'too few fields', 'too many fields')"
+
+
+def _too_wide(options: CsvOptions) -> str:
+    separators = f"length({LINE}) - length(replace({LINE}, {literal(options.sep)}, ''))"
+    return f"(octet_length({LINE}) >= {_MAX_FIELDS} AND {separators} >= {_MAX_FIELDS})"
+
+
+def _options(options: CsvOptions) -> dict[str, str]:
+    return {
+        "mode": "PERMISSIVE",
+        "columnNameOfCorruptRecord": _CORRUPT,
+        "sep": options.sep,
+        "quote": options.quote,
+        "escape": options.escape or "\x00",
+        "nullValue": _NO_NULL if options.null_value is None else options.null_value,
+        "emptyValue": "",
+        "maxColumns": str(_MAX_FIELDS + 1),
+    }
+
+
+def _parser_options(options: CsvOptions) -> str:
+    pairs = [f"{literal(name)}, {literal(value)}" for name, value in _options(options).items()]
+    return f"map({', '.join(pairs)})"
+
+
+def _decode(line: bytes, path: str, options: CsvOptions) -> str:
+    try:
+        return line.decode(options.encoding)
+    except UnicodeDecodeError as error:
+        raise RunError(
+            f"the first line of `{path}` is not {options.encoding}", hint="set source.options.encoding"
+        ) from error
+
+
+def _split(line: str, options: CsvOptions) -> list[str]:
+    doubled = options.escape == options.quote
+    quoting = csv.QUOTE_MINIMAL if options.quote else csv.QUOTE_NONE
+    if len(options.sep) != 1:
+        return line.split(options.sep)
+    escape = None if doubled else options.escape or None
+    return next(
+        csv.reader([line], delimiter=options.sep, quotechar=options.quote or None, escapechar=escape,
+                   doublequote=doubled, quoting=quoting)
+    )  # fmt: skip
+
+
+def _names(line: str, paths: Sequence[str], options: CsvOptions) -> tuple[str, ...]:
+    names = [name or f"_c{number}" for number, name in enumerate(_split(line, options))]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise RunError(
+            f"column `{twice[0]}` stands twice in the header of `{paths[0]}`", hint="rename one of them"
+        )
+    return tuple(names)

@@ -1,0 +1,150 @@
+"""JSON as text: every value keeps the characters it was written with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from sqlglot import exp
+
+from lakelogic.engine.spark.lines import LINE, NOT_UTF8, LineSpec, Source, final_columns, read_lines
+from lakelogic.engine.spark.paths import exactly, first_line, head_bytes, local_path
+from lakelogic.engine.spark.render import literal, quote
+from lakelogic.engine.spark.tally import take_tally
+from lakelogic.plan.model import MALFORMED_COLUMN, SOURCE_COLUMN
+
+_SAMPLED_FILES, _SAMPLED_BYTES = 20, 1 << 20
+
+# Spark's JSON parser turns 1.50 into 1.5 and 1e400 into Infinity. So each such number is wrapped, before parsing, in a
+# string between two marks that no text has, and unwrapped after. Possessive quantifiers: a line of any length
+# neither recurses nor backtracks.
+_MARK = "\uf8f2"
+_FLOATS = (
+    r'\G((?:[^"0-9-]++|"(?:[^"\\]++|\\.)*+"|-?[0-9]++(?![0-9.eE]))*+)'
+    r"(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)(?![0-9.eE+-])(?!\s*+:)"
+)
+_HAS_FLOAT = "[0-9][.eE][0-9+-]"
+_STRICT = "map('mode', 'PERMISSIVE', 'allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')"
+
+
+def sample_keys(spark: SparkSession, paths: Sequence[str]) -> tuple[str, ...]:
+    """The keys at the head of the first files, in order of appearance."""
+    keys: dict[str, None] = {}
+    for path in paths[:_SAMPLED_FILES]:
+        local = local_path(path)
+        found = _local_keys(local) if local is not None else _remote_keys(spark, path)
+        keys.update(dict.fromkeys(found))
+    return tuple(keys)
+
+
+def read_jsonl(spark: SparkSession, paths: tuple[str, ...], encoding: str, names: Sequence[str]) -> Source:
+    """One object per line."""
+    lines, tally = read_lines(spark, LineSpec(paths, encoding))
+    return Source(_parse_objects(lines, names), (tally,))
+
+
+def read_json(
+    spark: SparkSession, paths: tuple[str, ...], encoding: str, names: Sequence[str]
+) -> list[Source]:
+    """Documents: an array of objects, one object, or objects one after the other."""
+    by_line = tuple(path for path in paths if _object_per_line(spark, path))
+    documents = tuple(path for path in paths if path not in by_line)
+    sources = [read_jsonl(spark, by_line, encoding, names)] if by_line else []
+    return [*sources, *([_read_documents(spark, documents, encoding, names)] if documents else [])]
+
+
+def _read_documents(
+    spark: SparkSession, paths: tuple[str, ...], encoding: str, names: Sequence[str]
+) -> Source:
+    documents, _ = read_lines(spark, LineSpec(paths, encoding, whole=True))
+    marked = documents.selectExpr(LINE, SOURCE_COLUMN, f"{_mark_floats()} AS marked").where(
+        f"trim({LINE}) <> ''"
+    )
+    elements = marked.selectExpr(f"explode(coalesce({_elements()}, array({LINE}))) AS element", SOURCE_COLUMN)
+    # A NULL element is a record too, and a malformed one.
+    lines = elements.selectExpr(f"coalesce({_unmark('element')}, 'null') AS {LINE}", SOURCE_COLUMN)
+    counted, tally = take_tally(lines, {"lines": sf.count(sf.lit(1))})
+    return Source(_parse_objects(counted, names), (tally,))
+
+
+def _elements() -> str:
+    """The texts of a document's objects; NULL where it is not JSON."""
+    # Objects in a row may only be split at a line end: inside a string there is none.
+    joined = r"regexp_replace(marked, '\\}\\s*\\n\\s*\\{', '},{')"
+    array = f"from_json(concat('[', marked, ']'), 'array<array<string>>', {_STRICT})"
+    return (
+        f"CASE WHEN {LINE} RLIKE '^\\\\s*\\\\[' THEN CASE WHEN size({array}) = 1 THEN {array}[0] END "
+        f"ELSE coalesce(from_json(concat('[', marked, ']'), 'array<string>', {_STRICT}), "
+        f"from_json(concat('[', {joined}, ']'), 'array<string>', {_STRICT})) END"
+    )
+
+
+def _parse_objects(lines: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Parse each line inside brackets: so what follows the object on its line is an error, not lost."""
+    fields = ", ".join(f"{quote(name)}: STRING" for name in names) or "_lakelogic_none: STRING"
+    schema = literal(f"ARRAY<STRUCT<{fields}>>")
+    marked = lines.selectExpr(LINE, SOURCE_COLUMN, f"{_mark_floats()} AS marked")
+    parsed = marked.selectExpr(
+        LINE,
+        SOURCE_COLUMN,
+        f"marked <> {LINE} AS rewritten",
+        f"from_json(concat('[', marked, ']'), {schema}, {_STRICT}) AS a",
+    )
+    single = parsed.selectExpr(LINE, SOURCE_COLUMN, "rewritten", "CASE WHEN size(a) = 1 THEN a[0] END AS r")
+    reason = f"CASE WHEN NOT is_valid_utf8({LINE}) THEN '{NOT_UTF8}' WHEN r IS NULL THEN 'not valid JSON' END"
+    checked = single.selectExpr("*", f"{reason} AS {MALFORMED_COLUMN}")
+    values = [_unmark(f"r.{quote(name)}", "rewritten AND ") for name in names]
+    return checked.selectExpr(*final_columns(names, values))
+
+
+def _mark_floats() -> str:
+    wrapped = f'$1"{_MARK}$2{_MARK}"'
+    replaced = f"regexp_replace({LINE}, {literal(_FLOATS)}, {literal(wrapped)})"
+    has_float = f"{LINE} RLIKE '{_HAS_FLOAT}' AND NOT contains({LINE}, '{_MARK}')"
+    return f"CASE WHEN {has_float} THEN {replaced} ELSE {LINE} END"
+
+
+def _unmark(value: str, when: str = "") -> str:
+    unwrapped = f"regexp_replace({value}, '\"?{_MARK}([^{_MARK}]*){_MARK}\"?', '$1')"
+    return f"CASE WHEN {when}contains({value}, '{_MARK}') THEN {unwrapped} ELSE {value} END"
+
+
+def _object_per_line(spark: SparkSession, path: str) -> bool:
+    """True when the first line alone is an object, as in a .json file that is really lines."""
+    line = first_line(spark, path)
+    try:
+        return line.lstrip().startswith(b"{") and isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
+def _local_keys(path: Path) -> Iterator[str]:
+    head = head_bytes(path, _SAMPLED_BYTES).decode("utf-8-sig", errors="replace")
+    for record in _records(head):
+        yield from record
+
+
+def _records(text: str) -> Iterator[dict[str, object]]:
+    """The whole objects in a text that may start with `[` and may be cut off."""
+    decoder, position = json.JSONDecoder(), 0
+    while (position := text.find("{", position)) >= 0:
+        try:
+            record, position = decoder.raw_decode(text, position)
+        except ValueError:
+            # A broken line must not hide those after it.
+            position = text.find("\n", position)
+            if position < 0:
+                return
+            continue
+        yield record
+
+
+def _remote_keys(spark: SparkSession, path: str) -> Iterator[str]:
+    lines = spark.read.text(exactly([path])).limit(1000)
+    row = lines.selectExpr("schema_of_json_agg(value) AS found").head()
+    found = exp.DataType.build(row.found, dialect="databricks") if row and row.found else None
+    for field in found.expressions if found is not None else ():
+        yield field.name

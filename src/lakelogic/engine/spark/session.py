@@ -1,0 +1,232 @@
+"""Spark sessions: the caller's, a remote one, or a local one tuned to start fast."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from lakelogic.core.errors import RunError
+from lakelogic.core.settings import Settings
+from lakelogic.engine.spark.archive import archive_option, find_archive
+from lakelogic.engine.spark.failures import translated
+
+_SETUP_HINT = "run `make setup`, or `lakelogic doctor` to see what is missing"
+_MINIMUM_JAVA = 17
+
+# What every call of ours relies on; an existing session gets it for the length of the call only.
+CALL_SETTINGS: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "true",  # names match exactly; `Id` and `id` are two columns
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.maxConcurrentOutputFileWriters": "16",  # more than the verdicts, so that no sort precedes the write
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+}
+
+_lock = threading.RLock()
+_shared: dict[tuple[str, ...], tuple[SparkSession, int]] = {}
+_holds: dict[int, tuple[int, dict[str, str | None]]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """A session in use; `key` is set where we started it and so must stop it."""
+
+    spark: SparkSession
+    key: tuple[str, ...] | None = None
+
+
+def open_session(
+    settings: Settings,
+    *,
+    master: str | None = None,
+    remote: str | None = None,
+    spark: SparkSession | None = None,
+    conf: Mapping[str, str] | None = None,
+) -> OpenSession:
+    """Open a session; those that we start are shared by all callers of this process."""
+    if spark is not None:
+        return OpenSession(spark)
+    address = remote or settings.remote
+    if address:
+        return _share(("remote", address), lambda: _connect(address, conf or {}))
+    chosen = master or settings.master or "local[*]"
+    return _share(("local", chosen), lambda: _start(settings, chosen, conf or {}))
+
+
+def close_session(session: OpenSession) -> None:
+    """Stop the session when its last user closes it; a caller's own session is left alone."""
+    if session.key is None:
+        return
+    with _lock:
+        spark, users = _shared[session.key]
+        if users > 1:
+            _shared[session.key] = (spark, users - 1)
+            return
+        del _shared[session.key]
+        spark.stop()
+
+
+@contextmanager
+def settings_for_call(spark: SparkSession) -> Iterator[None]:
+    """Hold our settings while calls run; the last call that ends puts the session's own back."""
+    _hold(spark)
+    try:
+        yield
+    finally:
+        _release(spark)
+
+
+def find_jars(settings: Settings) -> list[Path]:
+    """The jars of the cache folder; Delta's must be among them."""
+    jars = sorted(settings.jars.glob("*.jar")) if settings.jars.is_dir() else []
+    if not any("delta-spark" in jar.name for jar in jars):
+        raise RunError(f"Delta's jar for Spark is not in `{settings.jars}`", hint=_SETUP_HINT, code="LL412")
+    return jars
+
+
+def require_java() -> None:
+    """Refuse early, in words, what Spark would refuse with a stack trace."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+    if java is None:
+        raise RunError(
+            "Java is not installed",
+            hint=f"install Java {_MINIMUM_JAVA} or newer; {_SETUP_HINT}",
+            code="LL413",
+        )
+    version = _java_version(java)
+    if version is not None and version < _MINIMUM_JAVA:
+        raise RunError(
+            f"Java {version} is too old for Spark",
+            hint=f"install Java {_MINIMUM_JAVA} or newer and set JAVA_HOME",
+            code="LL413",
+        )
+
+
+def _java_version(java: str) -> int | None:
+    release = Path(java).resolve().parent.parent / "release"
+    if release.is_file():
+        text = release.read_text(errors="replace")
+    else:
+        text = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)', text)
+    return int(found.group(1)) if found else None
+
+
+def _share(key: tuple[str, ...], start: object) -> OpenSession:
+    with _lock:
+        spark, users = _shared.get(key, (None, 0))
+        if spark is None:
+            spark = start()  # type: ignore[operator]
+        _shared[key] = (spark, users + 1)
+    return OpenSession(spark, key)
+
+
+def _connect(address: str, conf: Mapping[str, str]) -> SparkSession:
+    builder = SparkSession.builder.remote(address)
+    for name, value in conf.items():
+        builder = builder.config(name, value)
+    with translated(f"connecting to `{address}`"):
+        return builder.getOrCreate()
+
+
+def _start(settings: Settings, master: str, conf: Mapping[str, str]) -> SparkSession:
+    require_java()
+    wanted = {**_local_conf(settings, master), **conf}
+    builder = SparkSession.builder.master(master).appName("lakelogic")
+    for name, value in wanted.items():
+        builder = builder.config(name, value)
+    with _quiet_launcher(), translated("starting a session"):
+        return builder.getOrCreate()
+
+
+def _local_conf(settings: Settings, master: str) -> dict[str, str]:
+    jars = find_jars(settings)
+    scratch = Path(tempfile.gettempdir()) / f"lakelogic-spark-{os.getuid()}"
+    log4j = files("lakelogic.engine.spark").joinpath("log4j2.properties")
+    java_options = [
+        "-XX:+UseParallelGC",
+        f"-Dderby.system.home={scratch}",
+        f"-Dlog4j2.configurationFile={log4j}",
+        *archive_option(find_archive(settings.jars, jars)),
+    ]
+    return {
+        **CALL_SETTINGS,
+        # On the class path instead of spark.jars: nothing is copied at start, and the class archive covers them.
+        "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": _driver_memory(),
+        "spark.driver.extraJavaOptions": " ".join(java_options),
+        "spark.driver.host": "localhost",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": str(2 * _cores(master)),
+        "spark.databricks.delta.snapshotPartitions": "2",
+        "spark.log.level": "ERROR",
+    }
+
+
+def _cores(master: str) -> int:
+    found = re.fullmatch(r"local\[(\d+)(?:,\d+)?\]", master)
+    return int(found.group(1)) if found else os.cpu_count() or 2
+
+
+def _driver_memory() -> str:
+    """A quarter of the machine, between 1 and 8 GiB: local Spark does all its work in the driver."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return f"{min(8192, max(1024, total // 4 // 2**20))}m"
+
+
+@contextmanager
+def _quiet_launcher() -> Iterator[None]:
+    """Keep the launcher's own talk (before log4j is configured) off the user's terminal."""
+    before = os.environ.get("SPARK_LOG_LEVEL")
+    os.environ["SPARK_LOG_LEVEL"] = "ERROR"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["SPARK_LOG_LEVEL"]
+        else:
+            os.environ["SPARK_LOG_LEVEL"] = before
+
+
+def _hold(spark: SparkSession) -> None:
+    with _lock:
+        count, before = _holds.get(id(spark), (0, {}))
+        if count == 0:
+            before = {name: spark.conf.get(name, None) for name in CALL_SETTINGS}
+            for name, value in CALL_SETTINGS.items():
+                if before[name] != value:
+                    spark.conf.set(name, value)
+        _holds[id(spark)] = (count + 1, before)
+
+
+def _release(spark: SparkSession) -> None:
+    with _lock:
+        count, before = _holds[id(spark)]
+        if count > 1:
+            _holds[id(spark)] = (count - 1, before)
+            return
+        del _holds[id(spark)]
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            elif value != CALL_SETTINGS[name]:
+                spark.conf.set(name, value)

@@ -1,0 +1,141 @@
+"""One stage as one Spark job: read, run the segments, write files split by verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+from sqlglot import exp
+
+from lakelogic.core.keys import MaskKeys
+from lakelogic.engine.protocol import StageInput
+from lakelogic.engine.spark.files import join_path, list_written, read_staged, remove_hidden
+from lakelogic.engine.spark.lines import Source
+from lakelogic.engine.spark.masking import apply_masking
+from lakelogic.engine.spark.reader import read_link, read_source
+from lakelogic.engine.spark.relations import Relations
+from lakelogic.engine.spark.render import quote, render
+from lakelogic.engine.spark.tally import Tally, take_tally
+from lakelogic.plan.files import Staged, StagedFile
+from lakelogic.plan.model import ACCEPTED, REJECTED, VERDICT_COLUMN, LinkRead, Segment, Stage
+
+SKIPPED = "skipped_lines"  # in Staged.observations: headers and blank lines, which are no rows
+_ROWS = "rows"
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Where the rows of a relation are counted: itself, or the relation it has the same rows as."""
+
+    tally: Tally | None = None
+    same_as: str | None = None
+
+
+def run_stage(
+    relations: Relations,
+    stage: Stage,
+    source: StageInput,
+    links: Sequence[LinkRead],
+    keys: MaskKeys,
+    place: tuple[str, str],
+) -> Staged:
+    """Write the stage's rows below root/folder and say what was written."""
+    read = _read_input(relations, source)
+    relations.add(stage.input, read.frame)
+    for link in links:
+        relations.add(link.name, read_link(relations.spark, link))
+    last, counted = _run_segments(relations, stage, keys)
+    last, observed = _observe(last, stage)
+    _write(last, join_path(*place), stage.partition_by)
+    files = list_written(relations.spark, *place)
+    rows, skipped = read.count()
+    return Staged(
+        accepted=_with_verdict(files, ACCEPTED),
+        rejected=_with_verdict(files, REJECTED),
+        counts=_read_counts(stage.input, rows, counted),
+        observations={**({SKIPPED: skipped} if skipped else {}), **_read_observations(stage, observed)},
+    )
+
+
+def _read_input(relations: Relations, source: StageInput) -> Source:
+    if source.spec is not None and source.slice is not None:
+        return read_source(relations.spark, source.spec, source.slice)
+    return Source(read_staged(relations.spark, source), rows=sum(file.rows for file in source.staged))
+
+
+def _run_segments(
+    relations: Relations, stage: Stage, keys: MaskKeys
+) -> tuple[DataFrame, dict[str, _Counted]]:
+    counted: dict[str, _Counted] = {}
+    frame = relations.spark.range(0).toDF("id")
+    for segment in stage.segments:
+        frame = relations.query(apply_masking(segment.query, keys, relations))
+        if segment.counted:
+            frame, counted[segment.name] = _count(frame, segment, {stage.input, *counted})
+        relations.add(segment.name, frame)
+    return frame, counted
+
+
+def _count(frame: DataFrame, segment: Segment, known: set[str]) -> tuple[DataFrame, _Counted]:
+    # Each observation interrupts the generated code, so a relation with the same rows as a counted one takes its number.
+    base = segment.query.find(exp.From)
+    if (
+        segment.effect == "same"
+        and base is not None
+        and isinstance(base.this, exp.Table)
+        and base.this.name in known
+    ):
+        return frame, _Counted(same_as=base.this.name)
+    observed, tally = take_tally(frame, {_ROWS: sf.count(sf.lit(1))})
+    return observed, _Counted(tally=tally)
+
+
+def _observe(frame: DataFrame, stage: Stage) -> tuple[DataFrame, Tally | None]:
+    if not stage.observations:
+        return frame, None
+    # Names such as "failed:amount > 0" are no column names; their position is.
+    aggregates = {f"o{n}": sf.expr(render(o.aggregate)) for n, o in enumerate(stage.observations)}
+    return take_tally(frame, aggregates)
+
+
+def _read_observations(stage: Stage, tally: Tally | None) -> dict[str, int]:
+    if tally is None:
+        return {}
+    numbers = tally.read()
+    return {observation.name: numbers[f"o{n}"] for n, observation in enumerate(stage.observations)}
+
+
+def _read_counts(name: str, rows: int, counted: dict[str, _Counted]) -> dict[str, int]:
+    counts = {name: rows}
+    for segment, where in counted.items():
+        counts[segment] = where.tally.read()[_ROWS] if where.tally else counts[where.same_as or name]
+    return counts
+
+
+def _write(frame: DataFrame, path: str, partition_by: Sequence[str]) -> None:
+    columns = [VERDICT_COLUMN, *partition_by]
+    writer = frame.write.mode("error").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
+    writer.partitionBy(*columns).parquet(path)
+
+
+def write_files(frame: DataFrame, path: str) -> None:
+    """Write plain files, for tables that are not split by verdict."""
+    frame.write.mode("error").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(
+        path
+    )
+
+
+def count_listed(frame: DataFrame, column: str) -> dict[str, int]:
+    """How often each text stands in an array column: as many rows come back as there are texts."""
+    listed = frame.selectExpr(f"explode({quote(column)}) AS name")
+    return {row.name: row["count"] for row in listed.groupBy("name").count().collect()}
+
+
+def _with_verdict(files: Sequence[StagedFile], verdict: str) -> tuple[StagedFile, ...]:
+    return tuple(
+        replace(file, partition=remove_hidden(file.partition, VERDICT_COLUMN))
+        for file in files
+        if file.partition.get(VERDICT_COLUMN) == verdict and file.rows > 0
+    )
