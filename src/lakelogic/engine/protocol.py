@@ -75,7 +75,7 @@ class Engine(Protocol):
     def evaluate(self, values: Mapping[str, exp.Expression], accepted: StageInput) -> Mapping[str, float | None]:
         """Dataset checks: one row of numbers over relation `accepted`, in one query."""
 
-    def frame(self, files: StageInput) -> Any:
-        """The staged rows as the engine's own frame, for RunResult.good and .bad."""
+    def frame(self, files: StageInput, *, decrypt: Sequence[str] = ()) -> Any:
+        """The staged rows as the engine's own frame, for RunResult.good and .bad; `decrypt` these columns."""
 
     def close(self) -> None: ...

@@ -25,7 +25,7 @@ from lakelogic.plan.expressions import (
     wrap,
 )
 from lakelogic.plan.sql import SqlProblem
-from lakelogic.plan.types import family, is_decimal, is_whole, widens
+from lakelogic.plan.types import family, is_decimal, is_whole, named, widens
 
 _SAFE_CALLS: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.Div: exp.SafeDivide, exp.Add: exp.SafeAdd, exp.Sub: exp.SafeSubtract, exp.Mul: exp.SafeMultiply,
@@ -230,7 +230,7 @@ def _safe_parse(node: exp.Expression) -> tuple[exp.Expression | None, list[exp.E
     if family(node.this.type) in {"date", "timestamp"}:
         return None, []
     wanted = "date" if isinstance(node, (exp.TsOrDsToDate, exp.StrToDate)) else "timestamp"
-    target = exp.DataType.build(wanted, dialect="databricks")
+    target = named(wanted)
     if node.args.get("format") is None:
         return _typed(try_cast(node.this.copy(), target), node), [node.this]
     pattern = Spark().generator().format_time(node)
@@ -249,9 +249,9 @@ def _safe_call(node: exp.Expression) -> tuple[exp.Expression | None, list[exp.Ex
     if name in _NO_TRY:
         raise SqlProblem("LL226", f"`{name}()` stops the whole run on a bad value and has no safe form")
     if name == "make_date" and len(arguments) == 3:
-        parts = [exp.Cast(this=part.copy(), to=exp.DataType.build("string", dialect="databricks")) for part in arguments]
+        parts = [exp.Cast(this=part.copy(), to=named("string")) for part in arguments]
         joined = function("CONCAT", parts[0], text("-"), parts[1], text("-"), parts[2])
-        return try_cast(joined, exp.DataType.build("date")), arguments
+        return try_cast(joined, named("date")), arguments
     if name in _TRY_NAMES:
         return function(_TRY_NAMES[name], *[argument.copy() for argument in arguments]), arguments
     return None, []

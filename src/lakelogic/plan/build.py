@@ -30,7 +30,7 @@ from lakelogic.plan.schema_gate import Gate, assumed_columns, pass_gate
 from lakelogic.plan.sql import SqlProblem, parse_expression
 from lakelogic.plan.steps import compile_step
 from lakelogic.plan.steps.effects import made_columns
-from lakelogic.plan.types import parse_type
+from lakelogic.plan.types import named, parse_type
 from lakelogic.plan.workbench import Workbench
 
 
@@ -39,24 +39,21 @@ def build_plan(
 ) -> Plan:
     """Choose the steps that carry out a contract on this source; raises with every mistake at once."""
     gate = pass_gate(contract, facts)
-    bench, plan = _compile(contract, gate, links, text=facts.text, has_key=has_key, facts=facts)
-    if bench.problems:
-        raise ContractError(bench.problems)
-    return plan
+    bench, checks = _compile(contract, gate, links, text=facts.text, facts=facts)
+    return _finish(bench, gate, checks, has_key=has_key, facts=facts)
 
 
 def check_contract(contract: Contract) -> tuple[Problem, ...]:
     """All mistakes that can be found without a look at the source."""
-    bench, _ = _compile(contract, assumed_columns(contract), {}, text=True, has_key=True, facts=None)
+    bench, _ = _compile(contract, assumed_columns(contract), {}, text=True, facts=None)
     return tuple(bench.problems)
 
 
 def explain_plan(contract: Contract, *, has_key: bool = True) -> Plan:
     """The plan for a source that looks as declared."""
-    bench, plan = _compile(contract, assumed_columns(contract), {}, text=True, has_key=has_key, facts=None)
-    if bench.problems:
-        raise ContractError(bench.problems)
-    return plan
+    gate = assumed_columns(contract)
+    bench, checks = _compile(contract, gate, {}, text=True, facts=None)
+    return _finish(bench, gate, checks, has_key=has_key, facts=None)
 
 
 def _compile(
@@ -65,17 +62,27 @@ def _compile(
     links: Mapping[str, tuple[Column, ...]],
     *,
     text: bool,
-    has_key: bool,
     facts: SourceFacts | None,
-) -> tuple[Workbench, Plan]:
+) -> tuple[Workbench, tuple[DatasetCheck, ...]]:
+    """The life of a row up to its verdict."""
     relations = {link.name: _link_relation(link.name, links, link.columns) for link in contract.links}
     bench = start_stage(contract, gate, relations, text=text, facts=facts)
     _run_steps(bench, "pre")
     judge_rows(bench, "pre", text=text)
     _run_steps(bench, "post")
     judge_rows(bench, "post", text=False)
-    judged = bench.relation
-    checks = _dataset_checks(bench, judged)
+    return bench, _dataset_checks(bench, bench.relation)
+
+
+def _finish(
+    bench: Workbench,
+    gate: Gate,
+    checks: tuple[DatasetCheck, ...],
+    *,
+    has_key: bool,
+    facts: SourceFacts | None,
+) -> Plan:
+    contract = bench.contract
     masked = {field.name for field in contract.fields if field.masking is not None}
     needs_clear = any(columns_of(check) & masked for check in checks)
     finish = finish_stages(bench, gate, has_key=has_key, barrier=needs_clear)
@@ -88,10 +95,22 @@ def _compile(
         write=_write(bench, finish),
         output=finish.stages[-1].output,
         judged_stage=len(finish.stages) - (2 if needs_clear else 1),
+        read=_read_columns(contract, gate, facts),
+        personal=finish.personal,
+        hashes=finish.hashes,
         needs_key=finish.needs_key,
         notes=tuple(bench.notes),
     )
-    return bench, _with_fingerprint(plan)
+    if bench.problems:
+        raise ContractError(bench.problems)
+    return _with_fingerprint(plan)
+
+
+def _read_columns(contract: Contract, gate: Gate, facts: SourceFacts | None) -> tuple[Column, ...]:
+    """What leaves the source: the columns behind the gate, and upstream lineage that the contract keeps."""
+    kept = contract.lineage.preserve_upstream if contract.lineage.enabled else ()
+    there = facts.columns if facts else ()
+    return (*gate.columns, *[c for c in there if c.name in kept])
 
 
 def _run_steps(bench: Workbench, phase: str) -> None:
@@ -157,7 +176,7 @@ def _write(bench: Workbench, finish: Finish) -> Write | None:
 def _link_relation(name: str, facts: Mapping[str, tuple[Column, ...]], columns: Sequence[str]) -> Relation:
     if name in facts:
         return Relation(name, facts[name])
-    return Relation(name, tuple(Column(c, exp.DataType.build("unknown")) for c in columns), closed=False)
+    return Relation(name, tuple(Column(c, named("unknown")) for c in columns), closed=False)
 
 
 def _link_read(bench: Workbench, index: int) -> LinkRead:

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from lakelogic.plan.expressions import any_of, bit, bitwise_or, case, column, function, number
 from lakelogic.plan.model import CHECKS_PER_MASK, FAILED_COLUMN, Check, Observation, Severity
+from lakelogic.plan.types import named
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def mask_updates(
             terms = [case([(unless.copy(), number(0))], bitwise_or(terms))]
         before: list[exp.Expression] = [column(name)] if name in existing else []
         whole = bitwise_or([*before, *terms])
-        updates[name] = whole if before else exp.Cast(this=whole, to=exp.DataType.build("bigint"))
+        updates[name] = whole if before else exp.Cast(this=whole, to=named("bigint"))
     return updates
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lakelogic.contract.contract import Contract
 from lakelogic.plan.expressions import column
 from lakelogic.plan.lineage import lineage_outputs
-from lakelogic.plan.masking import NEEDS_KEY, mask_output
+from lakelogic.plan.masking import HASHES, NEEDS_KEY, mask_output
 from lakelogic.plan.model import Column, Stage
 from lakelogic.plan.relation import Relation
 from lakelogic.plan.schema_gate import Gate, rename_aliases
@@ -24,6 +24,8 @@ class Finish:
 
     stages: tuple[Stage, ...]
     needs_key: bool
+    hashes: bool
+    personal: tuple[str, ...]
 
 
 def finish_stages(bench: Workbench, gate: Gate, *, has_key: bool, barrier: bool) -> Finish:
@@ -37,8 +39,9 @@ def finish_stages(bench: Workbench, gate: Gate, *, has_key: bool, barrier: bool)
     stages = [close_stage(b, _carried(b), gate.columns, secrecy, **common) for b in bench.done]
     partition_by = contract.materialization.partition_by if contract.materialization else ()
     stages.append(close_stage(bench.builder, outputs, gate.columns, secrecy, partition_by=partition_by, **common))
-    needs_key = any(f.masking is not None and f.masking.strategy in NEEDS_KEY for f in contract.fields)
-    return Finish(tuple(stages), needs_key)
+    strategies = {field.masking.strategy for field in contract.fields if field.masking is not None}
+    personal = tuple(c.name for c in gate.columns if c.name in secrecy.personal and c.masking is None)
+    return Finish(tuple(stages), bool(strategies & NEEDS_KEY), bool(strategies & HASHES), personal)
 
 
 def _carried(builder: StageBuilder) -> list[Output]:

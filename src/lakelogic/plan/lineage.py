@@ -8,7 +8,7 @@ from lakelogic.contract.lineage import Lineage
 from lakelogic.plan.expressions import cast, column, placeholder, text
 from lakelogic.plan.model import HIDDEN_PREFIX, SOURCE_COLUMN, Column
 from lakelogic.plan.stage_builder import Output
-from lakelogic.plan.types import string_type
+from lakelogic.plan.types import named, string_type
 
 UPSTREAM_PREFIX = "_lakelogic_up_"  # hidden while the steps run; `_upstream...` in the target
 
@@ -27,7 +27,7 @@ def lineage_outputs(lineage: Lineage, version: str, hidden: tuple[str, ...]) -> 
     """The lineage columns of the target, under the names that the contract gives them."""
     if not lineage.enabled:
         return []
-    timestamp = exp.DataType.build("timestamp", dialect="databricks")
+    timestamp = named("timestamp")
     outputs = []
     if lineage.capture_run_id:
         outputs.append(Output(Column(RUN_ID, string_type()), placeholder("run_id")))

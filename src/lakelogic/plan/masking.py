@@ -17,6 +17,7 @@ from lakelogic.plan.types import family, string_type
 
 REDACTED = "[REDACTED]"
 NEEDS_KEY = frozenset({"encrypt", "encrypt_deterministic"})
+HASHES = frozenset({"hash", "tokenize"})
 
 
 def mask_output(found: Column, masking: Masking) -> Output:

@@ -175,5 +175,8 @@ class Plan:
     write: Write | None  # None: check only
     output: tuple[Column, ...]  # the target's columns
     judged_stage: int = -1  # whose accepted rows the dataset checks are about
+    read: tuple[Column, ...] = ()  # the source columns that a run reads
+    personal: tuple[str, ...] = ()  # quarantine columns that are encrypted when there is a key
+    hashes: bool = False  # masking that is weak without a key
     needs_key: bool = False  # masking that cannot work without LAKELOGIC_PII_KEY
     notes: tuple[str, ...] = ()  # what explain should say: where casts stand, fallbacks chosen

@@ -22,7 +22,7 @@ from lakelogic.plan.expressions import (
 from lakelogic.plan.lineage import PROCESSED_AT, RUN_ID, VERSION
 from lakelogic.plan.model import RECORD_COLUMN, REJECTED_COLUMN, SOURCE_COLUMN, Check, Column
 from lakelogic.plan.stage_builder import Output, table
-from lakelogic.plan.types import family, string_type
+from lakelogic.plan.types import family, named, string_type
 
 ERRORS, CATEGORIES, RULES, ID = "_lakelogic_errors", "_lakelogic_categories", "_lakelogic_rules", "_lakelogic_id"
 REJECTED_RELATION = "rejected"
@@ -48,7 +48,7 @@ def quarantine_rows(
 
 
 def _lineage(rejected: exp.Expression, version: str) -> list[Output]:
-    timestamp = exp.DataType.build("timestamp", dialect="databricks")
+    timestamp = named("timestamp")
     return [
         Output(Column(RUN_ID, string_type()), placeholder("run_id")),
         Output(Column(SOURCE_COLUMN, string_type()), field(rejected.copy(), "source")),
@@ -58,7 +58,7 @@ def _lineage(rejected: exp.Expression, version: str) -> list[Output]:
 
 
 def _array(name: str, checks: Sequence[Check], value, *, distinct: bool = False) -> Output:  # type: ignore[no-untyped-def]
-    type_ = exp.DataType.build("array<string>", dialect="databricks")
+    type_ = named("array<string>")
     items = []
     for check in checks:
         mask = field(column(REJECTED_COLUMN), mask_field(place_of(check)[0]))

@@ -9,7 +9,7 @@ from lakelogic.plan.expressions import alias, all_of, cast, column, field, is_no
 from lakelogic.plan.model import HIDDEN_PREFIX, Column
 from lakelogic.plan.sql import SqlProblem
 from lakelogic.plan.stage_builder import keep, table
-from lakelogic.plan.types import family
+from lakelogic.plan.types import family, named
 from lakelogic.plan.workbench import Workbench
 
 LEFT, RIGHT = "current", "linked"
@@ -38,7 +38,7 @@ def outside_life(rule: r.LifecycleWindow, bench: Workbench) -> exp.Expression:
     bench.require(rule.event_ts)
     bench.link_column(link, rule.start_field)
     bench.link_column(link, rule.end_field)
-    timestamp = exp.DataType.build("timestamp", dialect="databricks")
+    timestamp = named("timestamp")
     end: exp.Expression = cast(column(rule.end_field), timestamp)
     if rule.end_default is not None:
         end = exp.Coalesce(this=end, expressions=[cast(text(rule.end_default), timestamp)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TypeVar
 
 import sqlglot
@@ -12,6 +13,7 @@ from sqlglot.errors import SqlglotError, TokenError
 from lakelogic.core.errors import Place, Problem
 from lakelogic.plan.expressions import cast, placeholder
 from lakelogic.plan.model import HIDDEN_PREFIX
+from lakelogic.plan.types import named
 
 # Spark SQL under ANSI rules: sqlglot's `spark` reads CAST as TRY_CAST, its `databricks` does not.
 PARSE_DIALECTS = {"spark": "databricks"}
@@ -23,6 +25,9 @@ _UNSTABLE_NAMES = {"rand", "random", "randn", "uuid", "shuffle", "monotonically_
                    "input_file_name", "current_user", "session_user", "gen_random_uuid", "randstr", "uniform"}  # fmt: skip
 _FORBIDDEN_NAMES = {"raise_error", "assert_true", "reflect", "java_method", "try_reflect", "secret", "read_files",
                     "read_csv", "read_parquet", "read_text", "getvariable", "getenv"}  # fmt: skip
+_STATEMENT = re.compile(
+    r"\s*(insert|update|delete|merge|drop|create|alter|truncate|grant|revoke|copy|call|set|use|vacuum|optimize)\s+[\w`]", re.I
+)
 _NOW_NAMES = {"now", "getdate", "current_timestamp", "localtimestamp"}
 _WRITES = (exp.DDL, exp.DML, exp.Command, exp.Drop, exp.Alter, exp.TruncateTable, exp.Set, exp.Use, exp.Describe)
 
@@ -43,6 +48,12 @@ class SqlProblem(Exception):
 
 def parse_expression(sql: str, dialect: str = "spark") -> exp.Expression:
     """Parse one scalar expression such as a rule or a filter."""
+    return _parsed_expression(sql, dialect).copy()
+
+
+# A contract's SQL is asked for many times: what it makes, what it reads, what it means.
+@lru_cache(maxsize=1024)
+def _parsed_expression(sql: str, dialect: str) -> exp.Expression:
     tree = _parse_one(sql, dialect)
     if isinstance(tree, exp.Alias):
         raise SqlProblem("LL211", f"`{sql}` must not name its result", "leave out `AS ...`")
@@ -60,6 +71,13 @@ def parse_expression(sql: str, dialect: str = "spark") -> exp.Expression:
 
 def parse_query(sql: str, dialect: str = "spark") -> exp.Query:
     """Parse a SELECT over `source`; a list of columns without FROM becomes one that keeps all other columns."""
+    return _parsed_query(sql, dialect).copy()
+
+
+@lru_cache(maxsize=1024)
+def _parsed_query(sql: str, dialect: str) -> exp.Query:
+    if found := _STATEMENT.match(sql):
+        raise SqlProblem("LL203", f"`{found[1].upper()}` is not allowed here", "a contract only reads: use SELECT")
     if re.match(r"\s*(select|with)\b", sql, re.IGNORECASE):
         tree = _parse_one(sql, dialect)
     else:
@@ -80,8 +98,8 @@ def shorten(sql: str, limit: int = 80) -> str:
 
 def fix_clock(tree: _Tree) -> _Tree:
     """Put the run's clock in place of the engine's, so that a retry and every engine see the same instant."""
-    timestamp = exp.DataType.build("timestamp", dialect="databricks")
-    date = exp.DataType.build("date", dialect="databricks")
+    timestamp = named("timestamp")
+    date = named("date")
 
     def replace(node: exp.Expression) -> exp.Expression:
         name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
@@ -98,9 +116,11 @@ def _parse_one(sql: str, dialect: str, shown: str | None = None) -> exp.Expressi
     try:
         trees = [tree for tree in sqlglot.parse(sql, dialect=PARSE_DIALECTS.get(dialect, dialect)) if tree is not None]
     except TokenError as error:
-        raise SqlProblem("LL201", f"cannot read `{shorten(shown or sql)}`: {_first_line(error)}") from error
+        hint = "check quotes and brackets: one of them does not close"
+        raise SqlProblem("LL201", f"cannot read `{shorten(shown or sql)}`: {_first_line(error)}", hint) from error
     except SqlglotError as error:
-        raise SqlProblem("LL201", f"cannot parse `{shorten(shown or sql)}`: {_first_line(error)}") from error
+        hint = f"write {'Spark' if dialect == 'spark' else dialect} SQL; `dialect` chooses another one"
+        raise SqlProblem("LL201", f"cannot parse `{shorten(shown or sql)}`: {_first_line(error)}", hint) from error
     if len(trees) != 1:
         what = "is empty" if not trees else "has more than one statement"
         raise SqlProblem("LL202", f"`{shorten(shown or sql)}` {what}", "write exactly one SELECT or expression")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 from sqlglot import exp
@@ -34,13 +35,28 @@ _WHOLE = {exp.DataType.Type.TINYINT: 1, exp.DataType.Type.SMALLINT: 2, exp.DataT
 _FLOATING = {exp.DataType.Type.FLOAT, exp.DataType.Type.DOUBLE}
 
 
+@lru_cache(maxsize=512)
+def _built(name: str) -> exp.DataType:
+    return exp.DataType.build(name, dialect="databricks")
+
+
+def named(name: str) -> exp.DataType:
+    """A type by its Spark name; parsed once, because a plan names the same few types thousands of times."""
+    return _built(name).copy()
+
+
+@lru_cache(maxsize=2048)
+def _type_sql(type_: exp.DataType) -> str:
+    return type_.sql("databricks")
+
+
 def parse_type(text: str) -> exp.DataType | None:
     """Read a contract type such as `decimal(12,2)`; None when it is not one of ours."""
     name = text.strip().lower()
     if name == "decimal":
         name = "decimal(38,18)"
     try:
-        parsed = exp.DataType.build(_spelled(name), dialect="databricks")
+        parsed = named(_spelled(name))
     except SqlglotError:
         return None
     kinds = {node.this for node in parsed.find_all(exp.DataType)}
@@ -68,7 +84,7 @@ def type_name(type_: exp.DataType) -> str:
 
 
 def string_type() -> exp.DataType:
-    return exp.DataType.build("string", dialect="databricks")
+    return named("string")
 
 
 def family(type_: exp.DataType | None) -> Family:
@@ -105,7 +121,7 @@ def is_decimal(type_: exp.DataType | None) -> bool:
 
 
 def same_type(left: exp.DataType, right: exp.DataType) -> bool:
-    return left.sql("databricks") == right.sql("databricks")
+    return left == right
 
 
 def widens(source: exp.DataType, target: exp.DataType) -> bool:

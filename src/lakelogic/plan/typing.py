@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import datetime
+from functools import lru_cache
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.optimizer.annotate_types import annotate_types
+from sqlglot.schema import MappingSchema
 
 from lakelogic.plan.expressions import cast
+from lakelogic.plan.model import Column
 from lakelogic.plan.relation import Relation
-from lakelogic.plan.sql import SqlProblem, shorten
-from lakelogic.plan.types import Family, family, type_name
+from lakelogic.plan.sql import RESOLVE_DIALECT, SqlProblem, shorten
+from lakelogic.plan.types import Family, family, named, type_name
 
+_DIALECT = Dialect.get_or_raise(RESOLVE_DIALECT)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv)
 _TEXT_ONLY = (exp.Lower, exp.Upper, exp.Trim, exp.Like, exp.ILike, exp.RegexpLike)
@@ -24,14 +29,18 @@ def annotate(expression: exp.Expression, relation: Relation) -> exp.Expression:
     select = exp.select(expression.copy()).from_(exp.to_table("r", dialect="databricks"))
     for node in select.find_all(exp.Column):
         node.set("table", exp.to_identifier("r"))
-    schema = {"r": {f"`{c.name}`": c.type.sql("databricks") for c in relation.columns}}
     # Lambda variables and unknown functions stay of unknown type, which every check below lets pass.
-    typed = annotate_types(select, schema=schema, dialect="databricks, normalization_strategy = case_sensitive")
+    typed = annotate_types(select, schema=_schema(relation.columns), dialect=_DIALECT)
     result = typed.selects[0]
     for node in list(result.find_all(exp.Column)):
         node.set("table", None)
     result.pop()
     return result
+
+
+@lru_cache(maxsize=256)
+def _schema(columns: tuple[Column, ...]) -> MappingSchema:
+    return MappingSchema({"r": {c.name: c.type for c in columns}}, dialect=_DIALECT, normalize=False)
 
 
 def check_types(expression: exp.Expression) -> exp.Expression:
@@ -94,7 +103,7 @@ def _convert_literal(value: exp.Expression, other: exp.Expression) -> bool:
         return True
     if kind == "boolean" and isinstance(value, exp.Literal) and value.name in {"0", "1"} and not value.is_string:
         boolean = exp.Boolean(this=value.name == "1")
-        boolean.type = exp.DataType.build("boolean")
+        boolean.type = named("boolean")
         value.replace(boolean)
         return True
     return False

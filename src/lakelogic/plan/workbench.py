@@ -17,7 +17,7 @@ from lakelogic.plan.model import RAW_COLUMN, SOURCE_COLUMN, Column
 from lakelogic.plan.relation import Relation, resolve, unknown_column
 from lakelogic.plan.sql import SqlProblem, parse_expression
 from lakelogic.plan.stage_builder import Output, StageBuilder, replaced
-from lakelogic.plan.types import string_type
+from lakelogic.plan.types import named, string_type
 from lakelogic.plan.typing import annotate, check_types, require_boolean
 
 
@@ -135,6 +135,6 @@ def is_carried(hidden: str) -> bool:
 def _compiled(tried: Attempt) -> Compiled:
     type_ = tried.expression.type
     unknown = type_ is None or type_.this in {exp.DataType.Type.UNKNOWN, exp.DataType.Type.NULL}
-    known = exp.DataType.build("unknown") if unknown else type_
+    known = named("unknown") if unknown else type_
     assert known is not None
     return Compiled(tried.expression, known, tried.failure)

@@ -12,7 +12,7 @@ from lakelogic.plan.workbench import Workbench
 
 def compile_step(step: Transformation, bench: Workbench) -> None:
     """Append what one step does to the stage in work."""
-    with bench.reporting(step.path):
+    with bench.reporting(f"{step.path}.{step.kind}"):
         _compile(step, bench)
 
 

@@ -24,7 +24,7 @@ from lakelogic.plan.expressions import (
 from lakelogic.plan.model import Column
 from lakelogic.plan.sql import SqlProblem
 from lakelogic.plan.stage_builder import Output, keep
-from lakelogic.plan.types import family, parse_type, string_type
+from lakelogic.plan.types import family, named, parse_type, string_type
 from lakelogic.plan.workbench import Workbench
 
 _SECONDS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400, "weeks": 604800}
@@ -33,9 +33,9 @@ _SECONDS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400, "weeks": 
 def literal(value: object) -> exp.Expression:
     """A value of the contract as a SQL literal."""
     if isinstance(value, datetime.datetime):
-        return cast(text(value.isoformat(sep=" ")), exp.DataType.build("timestamp", dialect="databricks"))
+        return cast(text(value.isoformat(sep=" ")), named("timestamp"))
     if isinstance(value, datetime.date):
-        return cast(text(value.isoformat()), exp.DataType.build("date"))
+        return cast(text(value.isoformat()), named("date"))
     if isinstance(value, decimal.Decimal):
         return exp.Literal.number(str(value))
     return exp.convert(value)
@@ -44,17 +44,17 @@ def literal(value: object) -> exp.Expression:
 def literal_type(value: object) -> exp.DataType:
     match value:
         case bool():
-            return exp.DataType.build("boolean")
+            return named("boolean")
         case int():
-            return exp.DataType.build("int" if abs(value) < 2**31 else "bigint")
+            return named("int" if abs(value) < 2**31 else "bigint")
         case float():
-            return exp.DataType.build("double")
+            return named("double")
         case decimal.Decimal():
-            return exp.DataType.build("double")
+            return named("double")
         case datetime.datetime():
-            return exp.DataType.build("timestamp", dialect="databricks")
+            return named("timestamp")
         case datetime.date():
-            return exp.DataType.build("date")
+            return named("date")
         case _:
             return string_type()
 
@@ -173,7 +173,7 @@ def compile_split(step: t.Split, bench: Workbench) -> None:
     # SPLIT takes a regular expression; the delimiter of a contract is plain text.
     pattern = "".join(f"\\{c}" if c in r"\.[]{}()*+?^$|" else c for c in step.delimiter)
     value = exp.RegexpSplit(this=column(step.field), expression=text(pattern))
-    type_ = exp.DataType.build("array<string>", dialect="databricks")
+    type_ = named("array<string>")
     bench.set_columns(f"split {step.field}", [Output(Column(step.output or step.field, type_), value)])
 
 
@@ -215,11 +215,11 @@ def compile_date_diff(step: t.DateDiff, bench: Workbench) -> None:
         kind = family(bench.require(name).type)
         if kind not in {"date", "timestamp", "unknown"}:
             raise SqlProblem("LL222", f"`date_diff` needs dates, but `{name}` is not", "declare it as date or timestamp")
-    long = exp.DataType.build("bigint")
+    long = named("bigint")
     start, end = column(step.from_), column(step.to)
     value: exp.Expression
     if step.unit == "days":
-        date = exp.DataType.build("date")
+        date = named("date")
         value = cast(exp.DateDiff(this=cast(end, date), expression=cast(start, date)), long)
     elif step.unit in _SECONDS:
         seconds = exp.Sub(this=_seconds(end), expression=_seconds(start))
@@ -233,7 +233,7 @@ def compile_date_diff(step: t.DateDiff, bench: Workbench) -> None:
 
 
 def _seconds(value: exp.Expression) -> exp.Expression:
-    timestamp = exp.DataType.build("timestamp", dialect="databricks")
-    return cast(cast(value, timestamp), exp.DataType.build("bigint"))
+    timestamp = named("timestamp")
+    return cast(cast(value, timestamp), named("bigint"))
 
 

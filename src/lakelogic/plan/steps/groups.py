@@ -13,6 +13,7 @@ from lakelogic.plan.relation import resolve
 from lakelogic.plan.sql import PARSE_DIALECTS, SqlProblem, fix_clock, parse_expression, shorten
 from lakelogic.plan.stage_builder import Output, keep, replaced, table
 from lakelogic.plan.steps.columns import literal
+from lakelogic.plan.types import named
 from lakelogic.plan.typing import annotate, check_types
 from lakelogic.plan.workbench import Workbench
 
@@ -88,11 +89,11 @@ def _aggregate(sql: str, bench: Workbench) -> exp.Expression:
 
 def _type_of(expression: exp.Expression, bench: Workbench) -> exp.DataType:
     typed = annotate(expression, bench.relation)
-    return typed.type if typed.type is not None else exp.DataType.build("unknown")
+    return typed.type if typed.type is not None else named("unknown")
 
 
 def _texts() -> exp.DataType:
-    return exp.DataType.build("array<string>", dialect="databricks")
+    return named("array<string>")
 
 
 def _sorted_set(value: exp.Expression) -> exp.Expression:

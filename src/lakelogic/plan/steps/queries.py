@@ -15,6 +15,7 @@ from lakelogic.plan.model import Column
 from lakelogic.plan.relation import SOURCE_NAME, Relation, resolve, unknown_column
 from lakelogic.plan.sql import RESOLVE_DIALECT, SqlProblem, parse_query, shorten
 from lakelogic.plan.stage_builder import Output, keep
+from lakelogic.plan.types import named
 from lakelogic.plan.typing import annotate, check_types, require_boolean
 from lakelogic.plan.workbench import Compiled, Workbench
 
@@ -62,7 +63,7 @@ def _compile_rows(query: exp.Select, label: str, bench: Workbench) -> None:
     typed = check_types(annotate(resolve(where.this, relation, strict=False), relation))
     require_boolean(typed, where.this.sql("databricks"))
     tried = attempt(typed)
-    condition = Compiled(tried.expression, exp.DataType.build("boolean"), tried.failure)
+    condition = Compiled(tried.expression, named("boolean"), tried.failure)
     marked = bench.step_failure(condition, label)
     if marked:
         bench.builder.project(f"check {label}", [keep(c) for c in relation.columns], failures=marked)
@@ -122,7 +123,7 @@ def _last_of_each_name(query: exp.Query) -> list[Output]:
         for node in query.selects:
             chosen[node.alias_or_name] = node
         query.set("expressions", list(chosen.values()))
-    unknown = exp.DataType.build("unknown")
+    unknown = named("unknown")
     return [Output(Column(node.alias_or_name, node.type or unknown), column(node.alias_or_name)) for node in query.selects]
 
 

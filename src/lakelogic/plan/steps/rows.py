@@ -22,7 +22,7 @@ from lakelogic.plan.model import Column
 from lakelogic.plan.ordering import order_terms, parse_term, row_number, tie_breakers
 from lakelogic.plan.sql import SqlProblem, shorten
 from lakelogic.plan.stage_builder import Output, keep, table
-from lakelogic.plan.types import family, string_type, type_name
+from lakelogic.plan.types import family, named, string_type, type_name
 from lakelogic.plan.workbench import Workbench
 
 RANK_COLUMN = "_lakelogic_rank"
@@ -87,7 +87,7 @@ def compile_date_range(step: t.DateRangeExplode, bench: Workbench) -> None:
             raise SqlProblem("LL222", f"`date_range_explode` needs dates, but `{name}` is not")
     seconds = int(step.interval.total_seconds())
     whole_days = seconds % 86400 == 0
-    type_ = exp.DataType.build("date" if whole_days else "timestamp", dialect="databricks")
+    type_ = named("date" if whole_days else "timestamp")
     unit = ("DAY", seconds // 86400) if whole_days else ("SECOND", seconds)
     interval = exp.Interval(this=text(str(unit[1])), unit=exp.var(unit[0]))
     start, end = cast(column(step.start), type_), cast(column(step.end), type_)

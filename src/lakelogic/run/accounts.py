@@ -1,0 +1,95 @@
+"""The accounts of a staged batch: what each rule came to, which gates are closed, what the record will say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loguru import logger
+
+from lakelogic.contract.contract import Contract
+from lakelogic.plan.model import Plan
+from lakelogic.record.ledger import Ledger
+from lakelogic.record.run_log import RuleRecord
+from lakelogic.run.gates import closed_gates, judge_dataset
+from lakelogic.run.manifest import Manifest
+from lakelogic.run.result import DatasetOutcome, RuleOutcome
+from lakelogic.run.staging import StagedBatch
+from lakelogic.table.protocol import TableShape
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """Numbers and judgements of one batch."""
+
+    ledger: Ledger
+    rules: tuple[RuleOutcome, ...]
+    dataset_rules: tuple[DatasetOutcome, ...]
+    closed_gates: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    def manifest(self, contract: Contract, plan: Plan, staged: StagedBatch, reason: str) -> Manifest:
+        """All that is needed to publish this batch, now or after a crash."""
+        assert plan.write is not None and contract.materialization is not None
+        materialization = contract.materialization
+        properties = {key: str(value) for key, value in materialization.table_properties.items()}
+        target = TableShape(staged.output, materialization.partition_by, properties, contract.info.description)
+        about = f"Rows that {contract.dataset} rejected, as they were read, with their reasons."
+        return Manifest(
+            write=plan.write,
+            target_files=staged.accepted,
+            target=target,
+            quarantine_files=staged.rejected,
+            quarantine=TableShape(staged.quarantine_columns, description=about),
+            ledger=self.ledger,
+            rules=self.records(plan),
+            warnings=self.warnings,
+            personal=plan.personal,
+            reason=reason,
+        )
+
+    def records(self, plan: Plan) -> tuple[RuleRecord, ...]:
+        severity = {check.name: check.severity for check in plan.dataset_checks}
+        rows = [RuleRecord(rule.name, "row", rule.severity, rule.failed, rule.failed == 0) for rule in self.rules]
+        sets = [
+            RuleRecord(rule.name, "dataset", severity[rule.name], None, rule.passed, rule.value)
+            for rule in self.dataset_rules
+        ]
+        return (*rows, *sets)
+
+
+def account_for(contract: Contract, plan: Plan, staged: StagedBatch) -> Accounts:
+    """Judge a staged batch; nothing of it is visible yet."""
+    rules = _rule_outcomes(plan, staged)
+    outcomes = judge_dataset(plan.dataset_checks, staged.dataset_values)
+    malformed = staged.failed.get("malformed", 0)
+    gates = closed_gates(contract, staged.ledger, plan.dataset_checks, outcomes, malformed)
+    warnings = _warnings(contract, plan, staged, outcomes)
+    for warning in warnings:
+        logger.warning(warning)
+    return Accounts(staged.ledger, rules, outcomes, tuple(gates), tuple(warnings))
+
+
+def _rule_outcomes(plan: Plan, staged: StagedBatch) -> tuple[RuleOutcome, ...]:
+    found: dict[str, RuleOutcome] = {}
+    for stage in plan.stages:
+        for check in stage.checks:
+            found.setdefault(check.name, RuleOutcome(check.name, staged.failed.get(check.name, 0), check.severity))
+    return tuple(found.values())
+
+
+def _warnings(
+    contract: Contract, plan: Plan, staged: StagedBatch, outcomes: tuple[DatasetOutcome, ...]
+) -> list[str]:
+    warnings = []
+    ledger = staged.ledger
+    if ledger.quarantined and not ledger.accepted:
+        warnings.append(f"All {ledger.quarantined} rows of '{contract.dataset}' were quarantined; nothing was accepted")
+    for outcome in outcomes:
+        if not outcome.passed:
+            warnings.append(f"Dataset rule failed: {outcome.name}")
+    for stage in plan.stages:
+        for check in stage.checks:
+            failed = staged.failed.get(check.name, 0)
+            if check.severity == "warning" and failed:
+                warnings.append(f"{failed} rows failed the warning rule `{check.name}`")
+    return list(dict.fromkeys(warnings))

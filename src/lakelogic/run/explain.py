@@ -1,0 +1,130 @@
+"""Explaining: what a run would do, step by step, with the SQL and the origin of every value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from lakelogic.contract.contract import Contract
+from lakelogic.contract.loader import load_contract
+from lakelogic.plan.build import explain_plan
+from lakelogic.plan.model import Plan
+from lakelogic.plan.types import type_name
+
+DIALECTS = {"spark": "spark", "duckdb": "duckdb", "polars": "duckdb"}
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedStep:
+    """One segment of the plan."""
+
+    stage: int
+    name: str
+    label: str
+    effect: str
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A plan in words and SQL."""
+
+    dataset: str
+    engine: str
+    fingerprint: str
+    steps: tuple[ExplainedStep, ...]
+    checks: tuple[tuple[str, str, str], ...]  # name, category, severity
+    dataset_checks: tuple[tuple[str, str], ...]  # name, SQL
+    columns: tuple[tuple[str, str, str], ...]  # name, type, masking
+    write: str
+    notes: tuple[str, ...]
+    origins: tuple[tuple[str, str], ...]  # path in the contract, who said so
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "dataset": self.dataset,
+            "engine": self.engine,
+            "fingerprint": self.fingerprint,
+            "steps": [
+                {"stage": s.stage, "name": s.name, "label": s.label, "effect": s.effect, "sql": s.sql}
+                for s in self.steps
+            ],
+            "checks": [{"name": n, "category": c, "severity": s} for n, c, s in self.checks],
+            "dataset_checks": [{"name": n, "sql": s} for n, s in self.dataset_checks],
+            "columns": [{"name": n, "type": t, "masking": m or None} for n, t, m in self.columns],
+            "write": self.write,
+            "notes": list(self.notes),
+            "origins": [{"path": p, "origin": o} for p, o in self.origins],
+        }
+
+    def to_text(self) -> str:
+        lines = [f"{self.dataset} on {self.engine} (plan {self.fingerprint})", ""]
+        for step in self.steps:
+            lines += [f"[stage {step.stage}] {step.name}: {step.label} ({step.effect})", _indented(step.sql), ""]
+        lines += ["checks", *[f"  {severity:<8} {category:<14} {name}" for name, category, severity in self.checks], ""]
+        if self.dataset_checks:
+            lines += ["dataset checks", *[f"  {name}: {sql}" for name, sql in self.dataset_checks], ""]
+        lines += ["columns", *[f"  {n}: {t}{f' (masked: {m})' if m else ''}" for n, t, m in self.columns], ""]
+        lines += [f"write: {self.write}", *[f"note: {note}" for note in self.notes], ""]
+        lines += ["where values came from", *[f"  {path}: {origin}" for path, origin in self.origins]]
+        return "\n".join(lines)
+
+
+def explain_contract(
+    path: str | os.PathLike[str],
+    *,
+    engine: str | None = None,
+    env: str | None = None,
+    stage: str | None = None,
+    overrides: Sequence[str] = (),
+) -> Explanation:
+    """Explain what a run would do to a source that looks as declared; nothing is read but the contract."""
+    contract = load_contract(path, env=env, stage=stage, overrides=overrides)
+    plan = explain_plan(contract)
+    return explain(contract, plan, engine or contract.engine or "spark")
+
+
+def explain(contract: Contract, plan: Plan, engine: str) -> Explanation:
+    dialect = DIALECTS[engine]
+    steps = [
+        ExplainedStep(number, segment.name, segment.label, segment.effect, _sql(segment.query, dialect))
+        for number, stage in enumerate(plan.stages, start=1)
+        for segment in stage.segments
+    ]
+    return Explanation(
+        dataset=contract.dataset,
+        engine=engine,
+        fingerprint=plan.fingerprint,
+        steps=tuple(steps),
+        checks=tuple((check.name, check.category, check.severity) for s in plan.stages for check in s.checks),
+        dataset_checks=tuple((check.name, _sql(check.value, dialect, pretty=False)) for check in plan.dataset_checks),
+        columns=tuple((c.name, type_name(c.type), c.masking or "") for c in plan.output),
+        write=_write_words(plan),
+        notes=plan.notes,
+        origins=_origins(contract),
+    )
+
+
+def _sql(query: exp.Expression, dialect: str, *, pretty: bool = True) -> str:
+    return query.sql(dialect, pretty=pretty)
+
+
+def _write_words(plan: Plan) -> str:
+    return "nothing, the contract has no target" if plan.write is None else repr(plan.write)
+
+
+def _origins(contract: Contract) -> tuple[tuple[str, str], ...]:
+    paths = (
+        "dataset", "engine", "source.path", "source.format", "source.load_mode", "schema_policy",
+        "quality.on_null", "quality.on_dataset_failure", "materialization.strategy", "materialization.target_path",
+        "primary_key", "quarantine.target_path", "lineage.enabled",
+    )  # fmt: skip
+    return tuple((path, contract.origin(path)) for path in paths)
+
+
+def _indented(sql: str) -> str:
+    return "\n".join(f"    {line}" for line in sql.splitlines())

@@ -1,0 +1,291 @@
+"""The one path. Read `run_contract` first: it is the product in one function."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from loguru import logger
+
+from lakelogic.contract.contract import Contract
+from lakelogic.core.clock import Clock, SystemClock
+from lakelogic.core.errors import CapabilityError, LakeLogicError, RunError
+from lakelogic.core.faults import fault_point
+from lakelogic.core.settings import Settings
+from lakelogic.core.slices import FileSlice, FrameSlice, Slice, TableSlice
+from lakelogic.engine.protocol import Engine, ReadSpec
+from lakelogic.plan.build import build_plan
+from lakelogic.plan.model import LinkRead, Plan, WriteMerge
+from lakelogic.record.journal import Batch, Holder, Journal, open_journal
+from lakelogic.record.lock import acquire
+from lakelogic.run.accounts import account_for
+from lakelogic.run.manifest import Manifest, decode_manifest, encode_manifest
+from lakelogic.run.outcome import failed_record, gate_result, idle_result, published_result, write_record
+from lakelogic.run.places import Places, find_places, link_path, require_source
+from lakelogic.run.publish import Tables, publish, sweep_scratch
+from lakelogic.run.result import RunResult
+from lakelogic.run.staging import StagingArea, discard, stage_batch
+from lakelogic.source.files import find_format, format_of
+from lakelogic.source.next_slice import Position, next_slice
+from lakelogic.source.tables import is_delta_table
+from lakelogic.table.protocol import TableLocation
+from lakelogic.table.registry import open_table
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """What a run needs beside the contract: the operator's choices, an engine, a clock."""
+
+    settings: Settings
+    engine: Engine
+    clock: Clock = field(default_factory=SystemClock)
+    wait_s: float = 0
+    source: str | None = None  # a path given by the caller instead of the contract's
+    on_phase: Callable[[str], None] = lambda phase: None
+
+
+def run_contract(contract: Contract, context: RunContext) -> RunResult:
+    """Carry out a contract: finish what an interrupted run left, then read, check and publish what is new."""
+    run = _begin(contract, context)
+    try:
+        with acquire(run.control, run.holder, wait_s=context.wait_s):
+            fault_point("after_lock")
+            journal = open_journal(run.control)
+            finished = _finish_pending(run, journal)
+            sweep_scratch(run.places, journal.last_batch())
+            chosen, reason = _choose_slice(run, journal)
+            if chosen is None:
+                return finished or idle_result(run, reason)
+            return _run_batch(run, journal, chosen, reason)
+    except LakeLogicError as error:
+        failed_record(run, error)
+        raise
+
+
+def _run_batch(run: Run, journal: Journal, chosen: Slice, reason: str) -> RunResult:
+    plan, spec, links = make_plan(run.contract, run.context, chosen)
+    batch = journal.prepare(
+        chosen,
+        run_id=run.run_id,
+        fingerprint=plan.fingerprint,
+        started_at=run.started_at,
+        holder=run.holder,
+        settings={"reason": reason},
+    )
+    fault_point("after_prepare")
+    return _stage_and_publish(run, journal, batch, plan, spec, links, reason)
+
+
+def _stage_and_publish(
+    run: Run, journal: Journal, batch: Batch, plan: Plan, spec: ReadSpec, links: tuple[LinkRead, ...], reason: str
+) -> RunResult:
+    area = _area(run.places, batch, merge=isinstance(plan.write, WriteMerge))
+    discard(area, batch.number)
+    run.phase("reading and checking rows")
+    staged = stage_batch(
+        run.engine, plan, spec, batch.slice, links, area, run_id=run.run_id, started_at=run.started_at
+    )
+    staged.ledger.balance()
+    accounts = account_for(run.contract, plan, staged)
+    if accounts.closed_gates:
+        journal.abandon(batch, "; ".join(accounts.closed_gates))
+        discard(area, batch.number)
+        return gate_result(run, accounts)
+    manifest = accounts.manifest(run.contract, plan, staged, reason)
+    batch = journal.mark_staged(batch, encode_manifest(manifest))
+    fault_point("after_mark_staged")
+    return _publish(run, journal, batch, manifest)
+
+
+def _publish(run: Run, journal: Journal, batch: Batch, manifest: Manifest) -> RunResult:
+    run.phase("committing")
+    published = publish(run.tables, manifest, dataset=run.contract.dataset, batch=batch.number, run_id=batch.run_id)
+    result = published_result(run, batch, manifest, published)
+    write_record(run, result, manifest, batch)
+    fault_point("after_run_log")
+    journal.mark_committed(batch)
+    fault_point("after_mark_committed")
+    return result
+
+
+def _finish_pending(run: Run, journal: Journal) -> RunResult | None:
+    """A batch that was prepared but not committed comes first: same slice, same run id, same clock."""
+    pending = journal.pending()
+    if pending is None:
+        return None
+    logger.warning(f"Finishing batch {pending.number} of an interrupted run ({pending.run_id}, {pending.state})")
+    again = replace(run, run_id=pending.run_id, started_at=pending.started_at)
+    if pending.state == "staged" and pending.manifest is not None:
+        return _publish(again, journal, pending, decode_manifest(pending.manifest))
+    plan, spec, links = make_plan(again.contract, again.context, pending.slice)
+    reason = str(pending.settings.get("reason", "")) or "finishing an interrupted run"
+    return _stage_and_publish(again, journal, pending, plan, spec, links, reason)
+
+
+def _choose_slice(run: Run, journal: Journal) -> tuple[Slice | None, str]:
+    source = run.contract.source
+    position = Position(files=journal.committed_files, version=journal.committed_version)
+    path = require_source(run.places, run.contract)
+    given = run.context.source is not None
+    return next_slice(
+        path,
+        pattern=source.pattern if source and not given else None,
+        format=source.format if source and not given else None,
+        load_mode=source.load_mode if source else "full",
+        position=position,
+        on_empty=source.on_empty if source else "skip",
+    )
+
+
+def make_plan(
+    contract: Contract, context: RunContext, chosen: Slice
+) -> tuple[Plan, ReadSpec, tuple[LinkRead, ...]]:
+    """Look at the source and the links, and choose the steps; no row moves yet."""
+    context.on_phase("planning")
+    engine, has_key = context.engine, context.settings.pii_key is not None
+    spec = read_spec(contract, chosen)
+    facts = engine.inspect(spec, chosen)
+    links = locate_links(contract, context.settings)
+    known = {link.name: engine.inspect_link(link) for link in links}
+    plan = build_plan(contract, facts, known, has_key=has_key)
+    check_plan(plan, engine, has_key=has_key)
+    wanted = tuple(column.name for column in plan.read)
+    return plan, replace(spec, columns=wanted), _with_filters(plan, links)
+
+
+def read_spec(contract: Contract, chosen: Slice) -> ReadSpec:
+    """How the slice is to be read: format, options, the names that headerless text has."""
+    source = contract.source
+    options = {key: str(value) for key, value in source.options.items()} if source else {}
+    declared = tuple(field.name for field in contract.fields)
+    return ReadSpec(_format(contract, chosen), options, None, declared)
+
+
+def _format(contract: Contract, chosen: Slice) -> str:
+    match chosen:
+        case TableSlice():
+            return "delta"
+        case FrameSlice():
+            return "frame"
+        case FileSlice():
+            declared = contract.source.format if contract.source else None
+            return declared or format_of(chosen.files)
+
+
+def locate_links(contract: Contract, settings: Settings) -> tuple[LinkRead, ...]:
+    """The links with their folders and formats found."""
+    found = []
+    for index, link in enumerate(contract.links):
+        path = link_path(contract, settings, link.path or "")
+        format_ = link.format or ("delta" if is_delta_table(path) else find_format(path))
+        if format_ is None:
+            raise RunError(
+                f"the format of link `{link.name}` cannot be told from its path",
+                where=contract.at(f"links.{index}.path"),
+                hint="set `format` on the link",
+                code="LL432",
+            )
+        options = {key: str(value) for key, value in link.options.items()}
+        found.append(LinkRead(link.name, path, format_, link.columns, None, link.broadcast, options))
+    return tuple(found)
+
+
+def _with_filters(plan: Plan, links: tuple[LinkRead, ...]) -> tuple[LinkRead, ...]:
+    filters = {link.name: link.filter for link in plan.links}
+    return tuple(replace(link, filter=filters.get(link.name)) for link in links)
+
+
+def check_plan(plan: Plan, engine: Engine, *, has_key: bool) -> None:
+    """Refuse before any row moves what the engine or the environment cannot do."""
+    missing = engine.refuse(plan)
+    if missing:
+        raise CapabilityError(
+            f"engine `{engine.name}` cannot do this: {'; '.join(missing)}", hint="run it with --engine spark"
+        )
+    if plan.needs_key and not has_key:
+        raise RunError(
+            "masking by encryption needs a key, and LAKELOGIC_PII_KEY is not set",
+            hint="set LAKELOGIC_PII_KEY to a long random secret, and keep it: without it nothing can be decrypted",
+            code="LL470",
+        )
+    if plan.hashes and not has_key:
+        logger.warning(
+            "LAKELOGIC_PII_KEY is not set: hashes are salted with a public value and can be guessed. Set a key."
+        )
+    for note in plan.notes:
+        logger.debug(note)
+
+
+def _area(places: Places, batch: Batch, *, merge: bool) -> StagingArea:
+    assert places.target is not None and places.quarantine is not None
+    kind = "merge" if merge else "batch"
+    folder = f"{kind}-{batch.number:08d}-{uuid.uuid4().hex[:8]}"
+    return StagingArea(places.target.path, places.quarantine.path, folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run under way."""
+
+    contract: Contract
+    context: RunContext
+    places: Places
+    run_id: str
+    started_at: datetime
+    holder: Holder
+    tables: Tables
+    begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def engine(self) -> Engine:
+        return self.context.engine
+
+    @property
+    def control(self) -> str:
+        assert self.places.control is not None
+        return self.places.control
+
+    @property
+    def has_key(self) -> bool:
+        return self.context.settings.pii_key is not None
+
+    def phase(self, name: str) -> None:
+        self.context.on_phase(name)
+
+
+def new_run_id(now: datetime) -> str:
+    """Sorts by time, and is told apart from others of the same second."""
+    return f"{now:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
+
+
+def _begin(contract: Contract, context: RunContext) -> Run:
+    started_at = context.clock.now()
+    run_id = new_run_id(started_at)
+    spark = getattr(context.engine, "spark", None)
+    places = find_places(contract, context.settings, source=context.source, catalogs=_catalogs(spark))
+    assert places.target is not None and places.quarantine is not None
+    holder = Holder(socket.gethostname(), os.getpid(), run_id, started_at)
+    tables = Tables(_table(contract, places.target, spark), _table(contract, places.quarantine, spark))
+    # A table that a catalog knows lies where the catalog says.
+    places = replace(places, target=tables.target.location, quarantine=tables.quarantine.location)
+    return Run(contract, context, places, run_id, started_at, holder, tables)
+
+
+def _table(contract: Contract, location: TableLocation, spark: Any) -> Any:
+    assert contract.materialization is not None
+    return open_table(contract.materialization.format, location, spark=spark)
+
+
+def _catalogs(spark: Any) -> frozenset[str]:
+    if spark is None:
+        return frozenset()
+    from lakelogic.table.delta_spark import session_catalogs
+
+    return session_catalogs(spark)
+

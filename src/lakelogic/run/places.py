@@ -1,0 +1,99 @@
+"""Where everything of one run lies: source, target, quarantine, journal, run log."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from lakelogic.contract.contract import Contract
+from lakelogic.core.errors import PlanError
+from lakelogic.core.settings import Settings
+from lakelogic.table.location import (
+    control_folder,
+    is_catalog_name,
+    resolve_location,
+    resolve_quarantine,
+    state_folder,
+)
+from lakelogic.table.protocol import TableLocation
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders of a run; without a target a run only checks, and the rest is not there either."""
+
+    source: str | None
+    target: TableLocation | None
+    quarantine: TableLocation | None
+    control: str | None  # journal and lock of the dataset
+    state: str | None  # run log
+
+
+def find_places(
+    contract: Contract, settings: Settings, *, source: str | None = None, catalogs: Collection[str] = ()
+) -> Places:
+    """Resolve the paths of a contract; `source` is a path given by the caller, relative to the working directory."""
+    base = str(settings.root or contract.folder)
+    warehouse = str(settings.warehouse or Path(base) / "lakehouse")
+    read_from = _source_path(contract, source, base, warehouse)
+    if contract.materialization is None or contract.materialization.target_path is None:
+        return Places(read_from, None, None, None, None)
+    start = _start_of(contract, "materialization.target_path", base)
+    target = resolve_location(
+        contract.materialization.target_path, base=start, warehouse=warehouse, catalogs=catalogs
+    )
+    declared = contract.quarantine.target_path
+    quarantine = resolve_quarantine(
+        target,
+        declared,
+        base=_start_of(contract, "quarantine.target_path", base) if declared else base,
+        warehouse=warehouse,
+        catalogs=catalogs,
+    )
+    state = str(settings.state) if settings.state else None
+    return Places(
+        read_from,
+        target,
+        quarantine,
+        control_folder(target, contract.dataset, state=state),
+        state_folder(target, state=state),
+    )
+
+
+def link_path(contract: Contract, settings: Settings, path: str) -> str:
+    base = str(settings.root or contract.folder)
+    return _absolute(path, base, str(settings.warehouse or Path(base) / "lakehouse"))
+
+
+def _source_path(contract: Contract, given: str | None, base: str, warehouse: str) -> str | None:
+    if given is not None:
+        return _absolute(given, os.getcwd(), warehouse)
+    if contract.source is None or contract.source.path is None:
+        return None
+    return _absolute(contract.source.path, _start_of(contract, "source.path", base), warehouse)
+
+
+def require_source(places: Places, contract: Contract) -> str:
+    if places.source is None:
+        raise PlanError(
+            "the contract does not say where its rows come from",
+            where=contract.at("source"),
+            hint="set source.path, or pass a path or frame: run_source(path), run_dataframe(df)",
+            code="LL322",
+        )
+    return places.source
+
+
+def _start_of(contract: Contract, path: str, base: str) -> str:
+    """What a relative path starts from: the contract's folder, or the working directory if it came from there."""
+    return os.getcwd() if contract.origin(path) == "--set" else base
+
+
+def _absolute(path: str, base: str, warehouse: str) -> str:
+    if is_catalog_name(path) or path.startswith("table:"):
+        return resolve_location(path, base=base, warehouse=warehouse).path
+    if "://" in path:
+        return path
+    return os.path.normpath(os.path.join(os.path.abspath(base), os.path.expanduser(path)))

@@ -1,0 +1,116 @@
+"""DataProcessor: the front of the path for Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from lakelogic.contract.contract import Contract
+from lakelogic.contract.loader import load_draft
+from lakelogic.core.clock import Clock, SystemClock
+from lakelogic.core.errors import ContractError
+from lakelogic.core.keys import derive_keys
+from lakelogic.core.settings import Settings, read_settings
+from lakelogic.engine.protocol import Engine
+from lakelogic.engine.registry import EngineOptions, open_engine
+from lakelogic.plan.build import check_contract
+from lakelogic.run.check import check_frame, check_source
+from lakelogic.run.pipeline import RunContext, run_contract
+from lakelogic.run.result import RunResult
+
+DEFAULT_ENGINE = "spark"
+
+
+class DataProcessor:
+    """Runs one contract, as often as wanted, on one engine. Usable in a `with` block; closes its engine at exit."""
+
+    def __init__(
+        self,
+        contract: str | os.PathLike[str] | Contract,
+        engine: str | None = None,
+        spark: Any = None,
+        *,
+        env: str | None = None,
+        stage: str | None = None,
+        overrides: Sequence[str] = (),
+        master: str | None = None,
+        remote: str | None = None,
+        wait_s: float = 0,
+        on_phase: Callable[[str], None] = lambda phase: None,
+        settings: Settings | None = None,
+        environ: Mapping[str, str] = os.environ,
+        clock: Clock | None = None,
+    ) -> None:
+        self._settings = settings or read_settings(environ)
+        self.contract = _load(contract, env or self._settings.env, stage, overrides)
+        chosen = self._settings.engine if spark is None else "spark"
+        self._engine_name = engine or chosen or self.contract.engine or DEFAULT_ENGINE
+        self._options = (spark, master, remote)
+        self._wait_s, self._on_phase = wait_s, on_phase
+        self._clock = clock or SystemClock()
+        self._engine: Engine | None = None
+    def run(self) -> RunResult:
+        """Read what is new, check it, publish it; without a target only check."""
+        return self._run(None)
+
+    def run_source(self, path: str | os.PathLike[str]) -> RunResult:
+        """The same for another path or table than the contract's source."""
+        return self._run(os.fspath(path))
+
+    def run_dataframe(self, frame: Any) -> RunResult:
+        """Check the rows of a frame; writes to no table, so it can be used inside foreachBatch."""
+        return check_frame(self.contract, frame, self._context(None))
+
+    def _run(self, source: str | None) -> RunResult:
+        target = self.contract.materialization.target_path if self.contract.materialization else None
+        run = run_contract if target else check_source
+        return run(self.contract, self._context(source))
+
+    def _context(self, source: str | None) -> RunContext:
+        return RunContext(self._settings, self.engine, self._clock, self._wait_s, source, self._on_phase)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, started when it is first needed."""
+        if self._engine is None:
+            self._on_phase(f"starting {self._engine_name}")
+            spark, master, remote = self._options
+            key = self._settings.pii_key.reveal() if self._settings.pii_key else None
+            options = EngineOptions(
+                self._settings,
+                derive_keys(key),
+                master,
+                remote,
+                spark,
+                {name: str(value) for name, value in self.contract.spark.items()},
+            )
+            self._engine = open_engine(self._engine_name, options)
+        return self._engine
+
+    def close(self) -> None:
+        """Stop the engine, if this processor started it; frames of its results are then gone."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+    def __enter__(self) -> DataProcessor:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _load(
+    contract: str | os.PathLike[str] | Contract, env: str | None, stage: str | None, overrides: Sequence[str]
+) -> Contract:
+    if isinstance(contract, Contract):
+        return contract
+    draft = load_draft(contract, env=env, stage=stage, overrides=overrides)
+    problems = [*draft.problems, *(check_contract(draft.contract) if draft.contract else ())]
+    if problems or draft.contract is None:
+        raise ContractError(problems)
+    return draft.contract

@@ -1,0 +1,80 @@
+"""Publishing: the commits of a staged batch, from its manifest alone; doing it twice changes nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+
+from lakelogic.core.errors import RunError
+from lakelogic.core.faults import fault_point
+from lakelogic.plan.model import WriteAppend, WriteMerge
+from lakelogic.run.manifest import Manifest
+from lakelogic.run.places import Places
+from lakelogic.table.protocol import Commit, CommitId, Table
+
+ADOPTED_MARK = "_adopted"
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The two tables that a batch is committed to."""
+
+    target: Table
+    quarantine: Table
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The versions that the commits left."""
+
+    target: Commit
+    quarantine: Commit | None
+
+
+def publish(tables: Tables, manifest: Manifest, *, dataset: str, batch: int, run_id: str) -> Published:
+    """Quarantine first, then target: a reader never sees good rows whose rejected neighbours are not on record."""
+    commit_id = CommitId(f"lakelogic:{dataset}", batch, run_id)
+    fault_point("before_quarantine_commit")
+    quarantine = None
+    if manifest.quarantine_files:
+        quarantine = _commit_quarantine(tables, manifest, commit_id)
+    fault_point("after_quarantine_commit")
+    fault_point("before_target_commit")
+    target = tables.target.commit(manifest.write, manifest.target_files, manifest.target, commit_id)
+    _mark_adopted(tables, manifest, target)
+    fault_point("after_target_commit")
+    return Published(target, quarantine)
+
+
+def _commit_quarantine(tables: Tables, manifest: Manifest, commit_id: CommitId) -> Commit:
+    try:
+        return tables.quarantine.commit(WriteAppend(), manifest.quarantine_files, manifest.quarantine, commit_id)
+    except OSError as error:
+        raise RunError(
+            f"the quarantine `{tables.quarantine.location.name}` could not be written: {error.strerror or error}",
+            hint="the target was not published; run again when the quarantine can be written",
+            code="LL444",
+            retryable=True,
+        ) from error
+
+
+def _mark_adopted(tables: Tables, manifest: Manifest, commit: Commit) -> None:
+    """A first merge makes the staged files the table's own; they must not be swept away as scratch."""
+    if not isinstance(manifest.write, WriteMerge) or not manifest.target_files or "numTargetRowsInserted" in commit.metrics:
+        return
+    folder = os.path.join(tables.target.location.path, manifest.target_files[0].path.split("/")[0])
+    with open(os.path.join(folder, ADOPTED_MARK), "w", encoding="utf-8"):
+        pass
+
+
+def sweep_scratch(places: Places, last_batch: int) -> None:
+    """Remove the sources of earlier merges: their rows are in the table's own files."""
+    root = places.target.path if places.target else None
+    if root is None or not os.path.isdir(root):
+        return
+    for name in os.listdir(root):
+        number = name.split("-")[1] if name.startswith("merge-") else ""
+        folder = os.path.join(root, name)
+        if number.isdigit() and int(number) <= last_batch and not os.path.exists(os.path.join(folder, ADOPTED_MARK)):
+            shutil.rmtree(folder, ignore_errors=True)
