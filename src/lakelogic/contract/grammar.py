@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    WithJsonSchema,
+)
 
 from lakelogic.contract.duration import parse_duration
 from lakelogic.contract.mistakes import mistake
@@ -134,6 +142,19 @@ def _check_free_form(value: object) -> dict[str, Any]:
     raise mistake("LL113", f"must be a mapping, not {describe_type(value)}")
 
 
+def _show(value: object) -> object:
+    """What a dump shows of a value: secrets as stars."""
+    match value:
+        case Secret():
+            return str(value)
+        case Mapping():
+            return {key: _show(item) for key, item in value.items()}
+        case tuple():
+            return tuple(_show(item) for item in value)
+        case _:
+            return value
+
+
 def _plain(value: object) -> object:
     match value:
         case Mapping():
@@ -178,6 +199,7 @@ Bound = Annotated[
 Setting = Annotated[
     str | int | float | bool | Secret,
     PlainValidator(_check_setting),
+    PlainSerializer(_show),
     WithJsonSchema({"type": ["string", "number", "boolean"]}),
 ]
 Duration = Annotated[
@@ -197,4 +219,9 @@ Property = Annotated[
 # One name or a list of names.
 Texts = Annotated[tuple[Text, ...], BeforeValidator(_one_or_many), WithJsonSchema(_TEXTS)]
 # Keys and values of the author's choice.
-FreeForm = Annotated[dict[str, Any], PlainValidator(_check_free_form), WithJsonSchema({"type": "object"})]
+FreeForm = Annotated[
+    dict[str, Any],
+    PlainValidator(_check_free_form),
+    PlainSerializer(_show),
+    WithJsonSchema({"type": "object"}),
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,8 +97,8 @@ def _build(tree: YamlMap, file: str, surroundings: Surroundings, found: Sequence
     if contract is None:
         return Draft(None, tuple(problems))
     contract._positions = Positions(file, filled.tree, filled.hidden)
-    problems += find_unsupported(contract)
-    problems += _not_seen_before(check_contract(contract), problems)
+    together = [*find_unsupported(contract), *_not_seen_before(check_contract(contract), problems)]
+    problems += [_hide_filled(problem, contract) for problem in together]
     return Draft(contract, tuple(problems))
 
 
@@ -169,6 +169,12 @@ def _stands_in(tree: YamlMap, finding: Finding, origin: str) -> bool:
     # Placeholders of other layers are not filled: their variables may be set elsewhere only.
     value = node[finding.culprit[-1]]
     return not (isinstance(value, str) and "${" in value)
+
+
+def _hide_filled(problem: Problem, contract: Contract) -> Problem:
+    """Take values that came from outside out of a sentence."""
+    hint = contract.redact(problem.hint) if problem.hint else None
+    return replace(problem, message=contract.redact(problem.message), hint=hint)
 
 
 def _not_seen_before(found: Iterable[Problem], problems: Sequence[Problem]) -> list[Problem]:

@@ -40,7 +40,10 @@ def number_items(prefix: str) -> Callable[[Any], Any]:
         if not isinstance(items, list | tuple):
             return items
         return [
-            {**item, PATH_KEY: f"{prefix}.{index}"} if isinstance(item, Mapping) else item
+            # A path that is there already was written by the author, and is refused below.
+            {**item, PATH_KEY: None if PATH_KEY in item else f"{prefix}.{index}"}
+            if isinstance(item, Mapping)
+            else item
             for index, item in enumerate(items)
         ]
 
@@ -69,6 +72,9 @@ def parse_item(
 def _kind_of(
     noun: str, item: Mapping[str, Any], kinds: Mapping[str, type[OneKeyItem]], beside: frozenset[str]
 ) -> str:
+    internal = "kind" if "kind" in item else PATH_KEY
+    if item.get(internal, "") is None or "kind" in item:
+        raise mistake("LL110", f"`{internal}` is not a key of a {noun}", suggest("", beside), key=internal)
     found = [key for key in item if key in kinds]
     if len(found) == 1:
         return found[0]

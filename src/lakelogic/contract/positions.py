@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakelogic.contract.dataset_rules import DATASET_RULE_KINDS
-from lakelogic.contract.row_rules import ROW_RULE_KINDS
-from lakelogic.contract.transformations import STEP_KINDS
+from lakelogic.contract.dataset_rules import DATASET_RULE_BESIDE, DATASET_RULE_KINDS
+from lakelogic.contract.row_rules import ROW_RULE_BESIDE, ROW_RULE_KINDS
+from lakelogic.contract.transformations import STEP_BESIDE, STEP_KINDS
 from lakelogic.contract.yaml_tree import Mark, YamlList, YamlMap
 from lakelogic.core.errors import Place
 
@@ -26,10 +26,10 @@ _ELSEWHERE = {
     "primary_key": ("model.primary_key", "materialization.primary_key"),
     "dataset": ("info.table_name",),
 }
-_ONE_KEY_LISTS: tuple[tuple[tuple[Part, ...], Collection[str]], ...] = (
-    (("transformations",), STEP_KINDS),
-    (("quality", "row_rules"), ROW_RULE_KINDS),
-    (("quality", "dataset_rules"), DATASET_RULE_KINDS),
+_ONE_KEY_LISTS: tuple[tuple[tuple[Part, ...], Collection[str], Collection[str]], ...] = (
+    (("transformations",), STEP_KINDS, STEP_BESIDE),
+    (("quality", "row_rules"), ROW_RULE_KINDS, ROW_RULE_BESIDE),
+    (("quality", "dataset_rules"), DATASET_RULE_KINDS, DATASET_RULE_BESIDE),
 )
 _SHORT_VALUE = 6  # shorter values of variables are words such as `dev`; hiding them would garble any text
 
@@ -96,9 +96,9 @@ def locate(tree: Any, parts: Sequence[Part]) -> tuple[Part, ...]:
 
 def _with_kind(tree: Any, parts: tuple[Part, ...]) -> tuple[Part, ...]:
     """Name the kind of a step or rule in a path that goes into one: `transformations.0.on` has none."""
-    for head, kinds in _ONE_KEY_LISTS:
+    for head, kinds, beside in _ONE_KEY_LISTS:
         depth = len(head)
-        if parts[:depth] != head or len(parts) < depth + 2:
+        if parts[:depth] != head or len(parts) < depth + 2 or parts[depth + 1] in beside:
             continue
         path = _search(tree, parts[: depth + 1], inside_item=False)[2]
         item = value_of(tree, path)

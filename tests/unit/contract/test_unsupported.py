@@ -1,0 +1,79 @@
+"""What is not built is refused, never ignored; what is documentation is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from lakelogic.contract import Contract, Draft
+
+REFUSED = [
+    "metadata: { policy_pack: baseline }",
+    "upstream: [{ dataset: a, freshness: { max_age: 6h } }]",
+    "source: { type: api, path: x }",
+    "source: { path: 'postgresql://host/db' }",
+    "source: { path: a, format: iceberg }",
+    "source: { path: a.csv, raw: true }",
+    "source: { path: a.csv, lookback: 3d }",
+    "source: { path: a.csv, load_mode: cdc }",
+    "source: { path: a.csv, load_mode: incremental, watermark_strategy: max_target }",
+    "source: { path: a.csv, cdc: { format: flat } }",
+    "links: [{ name: a, dataset: b }]",
+    "schema_policy: { evolution: compatible }",
+    "external_logic: { path: a.py }",
+    "quarantine: { retention: 90d }",
+    "primary_key: a\nmaterialization: { strategy: scd2 }",
+    "materialization: { strategy: snapshot }",
+    "materialization: { strategy: overwrite_partitions }",
+    "materialization: { format: parquet }",
+    "materialization: { cluster_by: [a] }",
+    "materialization: { merge: { update_columns: [a] } }",
+    "materialization: { merge: { insert_only: true } }",
+    "materialization: { merge: { delete_when: 'x' } }",
+    "materialization: { merge: { on_duplicate_key: quarantine } }",
+    "materialization: { scd2: { track_columns: [a] } }",
+    "materialization: { soft_delete: { column: d } }",
+    "materialization: { reprocess: { date_column: d } }",
+    "materialization: { late_arrival: { event_time: t, after: 1d } }",
+    "materialization: { dq_flags: true }",
+    "materialization: { maintenance: { optimize: nightly } }",
+    "materialization: { unknown_member: { key: '-1' } }",
+    "notifications: [{ on: failure, to: 'mailto://a' }]",
+    "resilience: { retries: 2 }",
+    "views: [{ name: v, columns: { a: 'NULL' } }]",
+    "tests: [{ name: t, given: [{ a: 1 }], expect: { quarantined: 1 } }]",
+]
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_is_not_built_is_refused(draft: Callable[..., Draft], text: str) -> None:
+    (problem,) = draft(text).problems
+    assert problem.code == "LL190" and problem.message.endswith("is not supported yet")
+    assert problem.place is not None and problem.place.column > 1
+
+
+def test_what_people_read_is_accepted(contract: Callable[[str], Contract]) -> None:
+    loaded = contract(
+        """
+        info: { title: Orders, target_layer: silver, tags: [a] }
+        metadata: { cost_centre: "4711", nested: { a: [1, { b: 2 }] } }
+        upstream: [bronze_orders, { dataset: ref_countries }]
+        downstream: [{ type: dashboard, name: Sales }]
+        consumers: [a]
+        service_levels:
+          freshness: { threshold: 24h, field: updated_at }
+          row_count: { min: 1 }
+          completeness: { email: 0.99 }
+          anomaly: { metrics: [row_count] }
+        breaking_change_policy: { notice_days: 14, approval_required_from: team }
+        compliance: { regulations: [GDPR], retention: 400d, ai_act: { risk: limited } }
+        cost: { budget_monthly: 100 }
+        materialization:
+          merge: { insert_only: false, update_columns: [], delete_when: null }
+          dq_flags: false
+        """
+    )
+    assert [upstream.dataset for upstream in loaded.upstream] == ["bronze_orders", "ref_countries"]
+    assert loaded.metadata == {"cost_centre": "4711", "nested": {"a": (1, {"b": 2})}}
+    assert type(loaded.metadata["nested"]) is dict
