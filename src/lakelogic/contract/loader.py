@@ -96,9 +96,9 @@ def _build(tree: YamlMap, file: str, surroundings: Surroundings, found: Sequence
     problems += _mistakes_in_other_layers(base, surroundings)
     if contract is None:
         return Draft(None, tuple(problems))
-    contract._positions = Positions(file, filled.tree, filled.hidden)
+    positions = contract._positions = Positions(file, filled.tree, filled.hidden)
     together = [*find_unsupported(contract), *_not_seen_before(check_contract(contract), problems)]
-    problems += [_hide_filled(problem, contract) for problem in together]
+    problems += [_hide_filled(problem, positions) for problem in together]
     return Draft(contract, tuple(problems))
 
 
@@ -171,10 +171,11 @@ def _stands_in(tree: YamlMap, finding: Finding, origin: str) -> bool:
     return not (isinstance(value, str) and "${" in value)
 
 
-def _hide_filled(problem: Problem, contract: Contract) -> Problem:
+def _hide_filled(problem: Problem, positions: Positions) -> Problem:
     """Take values that came from outside out of a sentence."""
-    hint = contract.redact(problem.hint) if problem.hint else None
-    return replace(problem, message=contract.redact(problem.message), hint=hint)
+    path = problem.place.path if problem.place else ""
+    hint = positions.hide(path, problem.hint) if problem.hint else None
+    return replace(problem, message=positions.hide(path, problem.message), hint=hint)
 
 
 def _not_seen_before(found: Iterable[Problem], problems: Sequence[Problem]) -> list[Problem]:

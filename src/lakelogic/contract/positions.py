@@ -72,10 +72,22 @@ class Positions:
                 text = text.replace(value, written)
         return text
 
+    def hide(self, path: str, text: str) -> str:
+        """Take the value at a path out of a sentence about it, however short it is, and all others too."""
+        found = self._find(path)
+        written = mark_of(self.tree, found).written if found else None
+        if found and written is not None:
+            text = text.replace(f"`{value_of(self.tree, found)}`", f"`{written}`")
+        return self.redact(text)
+
     def _find(self, path: str) -> tuple[Part, ...] | None:
-        for each in (path, *_ELSEWHERE.get(path, ())):
-            found = locate(self.tree, split_path(each))
-            if found:
+        found = locate(self.tree, split_path(path))
+        if found:
+            return found
+        head, _, rest = path.partition(".")
+        for other in _ELSEWHERE.get(head, ()):
+            found = locate(self.tree, split_path(f"{other}.{rest}" if rest else other))
+            if len(found) >= len(split_path(other)):
                 return found
         return None
 

@@ -126,6 +126,10 @@ MISTAKES: dict[str, tuple[str, str, int, int, str, str]] = {
     ),
     "union of an unknown link": ("transformations: [{ union: [x] }]", "LL154", 1, 29, "link `x`", "links:"),
     "a link without a place": ("links: [{ name: a }]", "LL155", 1, 9, "`path` or `dataset`", "`path"),
+    "a key that is no field": (
+        "schema_policy: strict\nmodel: { fields: [{ name: id }] }\nmaterialization: { primary_key: [idd] }",
+        "LL153", 3, 34, "`primary_key` names `idd`", "`id`",
+    ),
     "a link with our name": ("links: [{ name: source, path: p }]", "LL155", 1, 17, "`source`", ""),
     "limits upside down": (
         "model: { fields: [{ name: a, min: 9, max: 1 }] }", "LL156", 1, 35, "above", "exchange",

@@ -133,12 +133,13 @@ def test_a_mistake_about_a_filled_value_does_not_show_it(draft: Load, text: str)
     assert VALUE not in "\n".join(map(str, problems)) + repr(problems)
 
 
-def test_refused_and_conflicting_values_do_not_show_either(draft: Load) -> None:
+@pytest.mark.parametrize("value", [VALUE, "xyz"])
+def test_refused_and_conflicting_values_do_not_show_either(draft: Load, value: str) -> None:
     loaded = draft(
-        "links: [{ name: a, path: p }]\ntransformations: [{ union: ['${V}'] }]", environ={"V": VALUE}
+        "links: [{ name: a, path: p }]\ntransformations: [{ union: ['${V}'] }]", environ={"V": value}
     )
     assert [problem.code for problem in loaded.problems] == ["LL154"]
-    assert VALUE not in repr(loaded.problems)
+    assert value not in repr(loaded.problems)
 
 
 def test_texts_can_be_shown_as_they_were_written(draft: Load) -> None:
