@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from lakelogic.contract.grammar import Count, Number, Ratio, Text, Texts
+from lakelogic.contract.grammar import Count, Number, Ratio, SomeTexts, Text
 from lakelogic.contract.mistakes import mistake
 from lakelogic.contract.one_key import OneKeyItem, number_items, parse_item
 from lakelogic.contract.row_rules import Severity
@@ -23,7 +23,7 @@ class Unique(_DatasetRule):
 
     SHORT: ClassVar[str | None] = "fields"
     kind: Literal["unique"] = "unique"
-    fields: Annotated[Texts, Field(min_length=1)]
+    fields: SomeTexts
 
 
 class NullRatio(_DatasetRule):

@@ -11,9 +11,9 @@ MISTAKE = "lakelogic_mistake"
 
 
 def mistake(
-    code: str, message: str, hint: str | None = None, *, key: str | None = None
+    code: str, message: str, hint: str | None = None, *, key: str | int | None = None
 ) -> PydanticCustomError:
-    """Build the error that a validator raises; `key` names the key below the value that it speaks of."""
+    """Build the error that a validator raises; `key` names the key or item below the value that it means."""
     context = {"code": code, "message": message, "hint": hint, "key": key}
     # The message is filled into a template, so that braces in it stay as they are.
     return PydanticCustomError(MISTAKE, "{message}", context)

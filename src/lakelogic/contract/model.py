@@ -2,10 +2,20 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, PlainValidator, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, model_validator
 
 from lakelogic.contract.field_types import FieldTypeError, parse_field_type
-from lakelogic.contract.grammar import Bound, ContractModel, Count, Flag, Scalar, Text, Texts, describe_type
+from lakelogic.contract.grammar import (
+    Bound,
+    Checked,
+    ContractModel,
+    Count,
+    Flag,
+    Scalar,
+    Text,
+    Texts,
+    describe_type,
+)
 from lakelogic.contract.mistakes import mistake
 
 MaskingStrategy = Literal[
@@ -22,7 +32,7 @@ def _check_field_type(value: object) -> str:
         raise mistake("LL117", str(error), error.hint) from error
 
 
-FieldType = Annotated[str, PlainValidator(_check_field_type), WithJsonSchema({"type": "string"})]
+FieldType = Annotated[str, Checked(_check_field_type, {"type": "string"})]
 
 
 class Masking(ContractModel):

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from lakelogic.contract.grammar import Bound, Flag, Scalar, Text, Texts
+from lakelogic.contract.grammar import Bound, Flag, Scalar, SomeTexts, Text
 from lakelogic.contract.one_key import OneKeyItem, number_items, parse_item
 
 Severity = Literal["error", "warning", "info"]
@@ -37,7 +37,7 @@ class NotNull(_RowRule):
     SHORT: ClassVar[str | None] = "fields"
     kind: Literal["not_null"] = "not_null"
     category: Text = "completeness"
-    fields: Annotated[Texts, Field(min_length=1)]
+    fields: SomeTexts
 
 
 class AcceptedValues(_RowRule):

@@ -4,9 +4,19 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
+from pydantic import BeforeValidator, Field
 
-from lakelogic.contract.grammar import Bound, ContractModel, Duration, Scalar, Text, Texts, describe_type
+from lakelogic.contract.grammar import (
+    Bound,
+    Checked,
+    ContractModel,
+    Duration,
+    Scalar,
+    SomeTexts,
+    Text,
+    Texts,
+    describe_type,
+)
 from lakelogic.contract.mistakes import mistake
 from lakelogic.contract.model import FieldType
 from lakelogic.contract.one_key import OneKeyItem, number_items, parse_item
@@ -41,7 +51,7 @@ class Deduplicate(_Cleaning):
 
     SHORT: ClassVar[str | None] = "on"
     kind: Literal["deduplicate"] = "deduplicate"
-    on: Annotated[Texts, Field(min_length=1)]
+    on: SomeTexts
     order_by: Texts = ()
     keep: Literal["first", "last"] = "first"
 
@@ -59,7 +69,7 @@ class Select(_Cleaning):
 
     WHOLE: ClassVar[str | None] = "columns"
     kind: Literal["select"] = "select"
-    columns: Annotated[Texts, Field(min_length=1)]
+    columns: SomeTexts
 
 
 class Drop(_Cleaning):
@@ -67,7 +77,7 @@ class Drop(_Cleaning):
 
     WHOLE: ClassVar[str | None] = "columns"
     kind: Literal["drop"] = "drop"
-    columns: Annotated[Texts, Field(min_length=1)]
+    columns: SomeTexts
 
 
 class Cast(_Cleaning):
@@ -83,7 +93,7 @@ class Trim(_Cleaning):
 
     SHORT: ClassVar[str | None] = "fields"
     kind: Literal["trim"] = "trim"
-    fields: Annotated[Texts, Field(min_length=1)]
+    fields: SomeTexts
     side: Literal["both", "left", "right"] = "both"
 
 
@@ -92,7 +102,7 @@ class Lower(_Cleaning):
 
     SHORT: ClassVar[str | None] = "fields"
     kind: Literal["lower"] = "lower"
-    fields: Annotated[Texts, Field(min_length=1)]
+    fields: SomeTexts
 
 
 class Upper(_Cleaning):
@@ -100,7 +110,7 @@ class Upper(_Cleaning):
 
     SHORT: ClassVar[str | None] = "fields"
     kind: Literal["upper"] = "upper"
-    fields: Annotated[Texts, Field(min_length=1)]
+    fields: SomeTexts
 
 
 class Derive(_Enriching):
@@ -124,7 +134,7 @@ class CoalesceStep(_Cleaning):
 
     kind: Literal["coalesce"] = "coalesce"
     field: Text
-    sources: Annotated[Texts, Field(min_length=1)]
+    sources: SomeTexts
     default: Scalar = None
 
 
@@ -236,7 +246,7 @@ def _check_join_on(value: object) -> tuple[str, ...] | str:
 
 _JOIN_ON = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 # Names that are equal on both sides (a tuple), or one SQL condition (text).
-JoinOn = Annotated[tuple[str, ...] | str, PlainValidator(_check_join_on), WithJsonSchema(_JOIN_ON)]
+JoinOn = Annotated[tuple[str, ...] | str, Checked(_check_join_on, _JOIN_ON)]
 
 
 class Join(_Enriching):
@@ -259,14 +269,14 @@ class Pivot(_Enriching):
     on: Text
     values: Annotated[tuple[Scalar, ...], Field(min_length=1)]
     aggregate: Text
-    group_by: Annotated[Texts, Field(min_length=1)]
+    group_by: SomeTexts
 
 
 class Unpivot(_Enriching):
     """Turn columns into rows of name and value."""
 
     kind: Literal["unpivot"] = "unpivot"
-    columns: Annotated[Texts, Field(min_length=1)]
+    columns: SomeTexts
     name: Text
     value: Text
 
@@ -294,7 +304,7 @@ class Union(_Enriching):
 
     WHOLE: ClassVar[str | None] = "links"
     kind: Literal["union"] = "union"
-    links: Annotated[Texts, Field(min_length=1)]
+    links: SomeTexts
 
 
 _Kind = (

@@ -17,7 +17,7 @@ from lakelogic.contract.mistakes import MISTAKE, suggest
 from lakelogic.contract.model import ModelField
 from lakelogic.contract.one_key import PATH_KEY
 from lakelogic.contract.positions import Part, locate, mark_of, value_of
-from lakelogic.contract.yaml_tree import YamlMap
+from lakelogic.contract.yaml_tree import YamlList, YamlMap
 from lakelogic.core.errors import Place, Problem
 
 _WANTED = {
@@ -96,8 +96,12 @@ def _own_mistake(loc: tuple[Part, ...], context: Mapping[str, Any], tree: YamlMa
     if key is not None and isinstance(value, YamlMap) and key in value:
         place = value.key_marks[key].place(_dotted((*path, key)))
         return Finding(Problem(context["code"], context["message"], place, context["hint"]), (*path, key))
+    if isinstance(key, int) and isinstance(value, YamlList):
+        subject = _subject(path)
+        message = context["message"].replace("must be", f"`{subject}` must be", 1)
+        return _finding(context["code"], message, context["hint"], (*path, key), tree)
     message = context["message"]
-    if message.startswith("must be"):
+    if message.startswith("must "):
         if value is None:
             return _empty(path, tree)
         message = "`{key}` " + message

@@ -79,6 +79,10 @@ MISTAKES: dict[str, tuple[str, str, int, int, str, str]] = {
         "transformations: [{ rename: [a] }]", "LL113", 1, 29, "`rename` must be a mapping, not a list", "",
     ),
     "nothing": ("quality:\ndataset: a", "LL113", 1, 9, "`quality` is empty", "take the key away"),
+    "number in a list of names": (
+        "consumers: [a, 5]", "LL113", 1, 16, "`consumers` must be a list of names, and this item is a number",
+        "quotes",
+    ),
     "empty list": ("quality: { row_rules: [{ not_null: [] }] }", "LL114", 1, 36, "must not be empty", ""),
     "percent for a ratio": (
         "quality: { max_quarantine_ratio: 20 }", "LL114", 1, 34, "ratio from 0 to 1", "0.2",
