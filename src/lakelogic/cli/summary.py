@@ -29,7 +29,7 @@ def print_summary(result: Mapping[str, Any]) -> None:
         print_table(_LEDGER, rows, title="Ledger", right=" ".join(_LEDGER[1:]))
     failed = [(rule["name"], rule["failed"]) for rule in result["rules"] if rule["failed"]]
     if failed:
-        print_table(("rule", "rows that failed it"), failed, title="Rules", right="rows that failed it")
+        print_table(("rule", "failed"), failed, title="Rules", right="failed")
     for name in ("target", "quarantine"):
         place = result[name]
         if place and place.get("version") is not None:
