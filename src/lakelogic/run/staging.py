@@ -16,7 +16,7 @@ from lakelogic.core.slices import Slice
 from lakelogic.engine.protocol import Engine, ReadSpec, StageInput
 from lakelogic.plan.expressions import bind, text
 from lakelogic.plan.files import Staged, StagedFile
-from lakelogic.plan.model import Column, LinkRead, Plan, Segment, Stage
+from lakelogic.plan.model import REJECTED_COLUMN, Column, LinkRead, Plan, Segment, Stage
 from lakelogic.record.ledger import Ledger, build_ledger
 from lakelogic.table.parquet_types import fill_unknown_types
 
@@ -91,7 +91,9 @@ def _quarantine(
     if not staged.rejected_rows or stage.quarantine is None:
         return (), stage.quarantine_columns, {}
     folder = os.path.join(area.folder, f"stage{number}")
-    rejected = StageInput(staged_root=area.target_root, staged=staged.rejected, columns=output)
+    kept = Column(REJECTED_COLUMN, exp.DataType.build("unknown"))
+    columns = fill_unknown_types((*output, kept), area.target_root, staged.rejected)
+    rejected = StageInput(staged_root=area.target_root, staged=staged.rejected, columns=columns)
     files, counts = engine.write_quarantine(
         stage.quarantine,
         stage.quarantine_columns,

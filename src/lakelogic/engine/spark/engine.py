@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from sqlglot import exp
 
@@ -19,12 +19,20 @@ from lakelogic.engine.spark.masking import apply_masking
 from lakelogic.engine.spark.reader import inspect_source, read_link
 from lakelogic.engine.spark.relations import Relations, open_relations
 from lakelogic.engine.spark.session import OpenSession, close_session, open_session, settings_for_call
-from lakelogic.engine.spark.stage import count_listed, run_stage, write_files
+from lakelogic.engine.spark.stage import observe, read_observations, run_stage, write_files
 from lakelogic.engine.spark.types import to_columns
 from lakelogic.plan.files import Staged, StagedFile
-from lakelogic.plan.model import REJECTED_COLUMN, Column, LinkRead, Plan, SourceFacts, Stage
+from lakelogic.plan.model import (
+    DECRYPT_FUNCTION,
+    REJECTED_COLUMN,
+    Column,
+    LinkRead,
+    Observation,
+    Plan,
+    SourceFacts,
+    Stage,
+)
 
-_RULES_COLUMN = "_lakelogic_rules"
 # Bytes that are not UTF-8, as \xNN: the record stays whole and the file stays valid.
 _READABLE = (
     "CASE WHEN record IS NULL OR is_valid_utf8(record) THEN record ELSE array_join(transform("
@@ -71,18 +79,25 @@ class SparkEngine:
             return run_stage(relations, stage, source, links, self._keys, (root, folder))
 
     def write_quarantine(
-        self, query: exp.Query, columns: tuple[Column, ...], rejected: StageInput, *, root: str, folder: str
+        self,
+        query: exp.Query,
+        columns: tuple[Column, ...],
+        rejected: StageInput,
+        observations: Sequence[Observation],
+        *,
+        root: str,
+        folder: str,
     ) -> tuple[tuple[StagedFile, ...], Mapping[str, int]]:
         if not rejected.staged:
             return (), {}
         with self._call("writing the quarantine") as relations:
             spark = self._session.spark
-            relations.add("rejected", _with_readable_records(read_staged(spark, rejected)))
+            frame, tally = observe(_with_readable_records(read_staged(spark, rejected)), observations)
+            relations.add("rejected", frame)
             rows = relations.query(apply_masking(query, self._keys, relations))
             write_files(rows, join_path(root, folder))
             files = tuple(file for file in list_written(spark, root, folder) if file.rows > 0)
-            written = read_staged(spark, StageInput(staged_root=root, staged=files, columns=columns))
-            return files, count_listed(written, _RULES_COLUMN) if _RULES_COLUMN in written.columns else {}
+            return files, read_observations(observations, tally)
 
     def evaluate(
         self, values: Mapping[str, exp.Expression], accepted: StageInput
@@ -97,9 +112,17 @@ class SparkEngine:
                 for name, value in zip(values, found, strict=True)
             }
 
-    def frame(self, files: StageInput) -> DataFrame:
-        with self._call("reading staged rows"):
-            return read_staged(self._session.spark, files)
+    def frame(self, files: StageInput, *, decrypt: Sequence[str] = ()) -> DataFrame:
+        with self._call("reading staged rows") as relations:
+            staged = read_staged(self._session.spark, files)
+            relations.add("staged", staged)
+            query = exp.select(*[_shown(column, decrypt) for column in files.columns]).from_("staged")
+            return relations.query(apply_masking(query, self._keys, relations)) if decrypt else staged
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session, for tables that commit through it."""
+        return self._session.spark
 
     def close(self) -> None:
         close_session(self._session)
@@ -110,6 +133,13 @@ class SparkEngine:
         spark = self._session.spark
         with translated(doing), settings_for_call(spark), open_relations(spark) as relations:
             yield relations
+
+
+def _shown(column: Column, decrypt: Sequence[str]) -> exp.Expression:
+    value: exp.Expression = exp.column(column.name, quoted=True)
+    if column.name in decrypt:
+        value = exp.Anonymous(this=DECRYPT_FUNCTION, expressions=[value])
+    return exp.alias_(value, column.name, quoted=True)
 
 
 def _one_row(values: Sequence[exp.Expression]) -> exp.Query:

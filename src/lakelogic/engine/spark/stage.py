@@ -16,12 +16,12 @@ from lakelogic.engine.spark.lines import Source
 from lakelogic.engine.spark.masking import apply_masking
 from lakelogic.engine.spark.reader import read_link, read_source
 from lakelogic.engine.spark.relations import Relations
-from lakelogic.engine.spark.render import quote, render
+from lakelogic.engine.spark.render import render
 from lakelogic.engine.spark.tally import Tally, take_tally
 from lakelogic.plan.files import Staged, StagedFile
-from lakelogic.plan.model import ACCEPTED, REJECTED, VERDICT_COLUMN, LinkRead, Segment, Stage
+from lakelogic.plan.model import ACCEPTED, REJECTED, VERDICT_COLUMN, LinkRead, Observation, Segment, Stage
 
-SKIPPED = "skipped_lines"  # in Staged.observations: headers and blank lines, which are no rows
+SKIPPED = "skipped"  # in Staged.counts: headers and blank lines, which are no rows
 _ROWS = "rows"
 
 
@@ -46,16 +46,15 @@ def run_stage(
     relations.add(stage.input, read.frame)
     for link in links:
         relations.add(link.name, read_link(relations.spark, link))
-    last, counted = _run_segments(relations, stage, keys)
-    last, observed = _observe(last, stage)
+    last, counted, observed = _run_segments(relations, stage, keys)
     _write(last, join_path(*place), stage.partition_by)
     files = list_written(relations.spark, *place)
     rows, skipped = read.count()
     return Staged(
         accepted=_with_verdict(files, ACCEPTED),
         rejected=_with_verdict(files, REJECTED),
-        counts=_read_counts(stage.input, rows, counted),
-        observations={**({SKIPPED: skipped} if skipped else {}), **_read_observations(stage, observed)},
+        counts={**_read_counts(stage.input, rows, counted), SKIPPED: skipped},
+        observations=read_observations(stage.observations, observed),
     )
 
 
@@ -67,15 +66,18 @@ def _read_input(relations: Relations, source: StageInput) -> Source:
 
 def _run_segments(
     relations: Relations, stage: Stage, keys: MaskKeys
-) -> tuple[DataFrame, dict[str, _Counted]]:
+) -> tuple[DataFrame, dict[str, _Counted], Tally | None]:
     counted: dict[str, _Counted] = {}
+    observed: Tally | None = None
     frame = relations.spark.range(0).toDF("id")
     for segment in stage.segments:
         frame = relations.query(apply_masking(segment.query, keys, relations))
         if segment.counted:
             frame, counted[segment.name] = _count(frame, segment, {stage.input, *counted})
+        if segment.name == stage.observed_at:
+            frame, observed = observe(frame, stage.observations)
         relations.add(segment.name, frame)
-    return frame, counted
+    return frame, counted, observed
 
 
 def _count(frame: DataFrame, segment: Segment, known: set[str]) -> tuple[DataFrame, _Counted]:
@@ -92,19 +94,21 @@ def _count(frame: DataFrame, segment: Segment, known: set[str]) -> tuple[DataFra
     return observed, _Counted(tally=tally)
 
 
-def _observe(frame: DataFrame, stage: Stage) -> tuple[DataFrame, Tally | None]:
-    if not stage.observations:
+def observe(frame: DataFrame, observations: Sequence[Observation]) -> tuple[DataFrame, Tally | None]:
+    """Make a frame give these numbers while its rows pass."""
+    if not observations:
         return frame, None
     # Names such as "failed:amount > 0" are no column names; their position is.
-    aggregates = {f"o{n}": sf.expr(render(o.aggregate)) for n, o in enumerate(stage.observations)}
+    aggregates = {f"o{n}": sf.expr(render(o.aggregate)) for n, o in enumerate(observations)}
     return take_tally(frame, aggregates)
 
 
-def _read_observations(stage: Stage, tally: Tally | None) -> dict[str, int]:
+def read_observations(observations: Sequence[Observation], tally: Tally | None) -> dict[str, int]:
+    """The numbers, after the job that moved the rows."""
     if tally is None:
         return {}
     numbers = tally.read()
-    return {observation.name: numbers[f"o{n}"] for n, observation in enumerate(stage.observations)}
+    return {observation.name: numbers[f"o{n}"] for n, observation in enumerate(observations)}
 
 
 def _read_counts(name: str, rows: int, counted: dict[str, _Counted]) -> dict[str, int]:
@@ -125,12 +129,6 @@ def write_files(frame: DataFrame, path: str) -> None:
     frame.write.mode("error").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(
         path
     )
-
-
-def count_listed(frame: DataFrame, column: str) -> dict[str, int]:
-    """How often each text stands in an array column: as many rows come back as there are texts."""
-    listed = frame.selectExpr(f"explode({quote(column)}) AS name")
-    return {row.name: row["count"] for row in listed.groupBy("name").count().collect()}
 
 
 def _with_verdict(files: Sequence[StagedFile], verdict: str) -> tuple[StagedFile, ...]:
