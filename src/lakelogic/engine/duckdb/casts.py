@@ -15,9 +15,9 @@ _BLANKS = r"[\x01-\x20\x7f]*"
 _DATE = r"([0-9]{4,6})(?:-([0-9]{1,2})(?:-([0-9]{1,2})"
 _TIME = r"(?:[ T]([01]?[0-9]|2[0-3])(?::([0-5]?[0-9])(?::([0-5]?[0-9])(?:\.([0-9]*))?(.*?))?)?)?"
 
+_WHOLE_TEXT = "TRY_CAST(regexp_extract(v, '^{blanks}([+-]?[0-9]+){blanks}$', 1) AS {type})"
 _WHOLE = """
-CASE WHEN typeof(x) = 'VARCHAR'
-     THEN TRY_CAST(regexp_extract(CAST(x AS VARCHAR), '^{blanks}([+-]?[0-9]+){blanks}$', 1) AS {type})
+CASE WHEN typeof(x) = 'VARCHAR' THEN ll_from_text_{name}(CAST(x AS VARCHAR))
      WHEN typeof(x) IN ('DOUBLE', 'FLOAT')
      THEN TRY_CAST(trunc(TRY_CAST(CAST(x AS VARCHAR) AS DOUBLE)) AS {type})
      WHEN typeof(x) LIKE 'DECIMAL%' THEN TRY_CAST(regexp_extract(CAST(x AS VARCHAR), '^-?[0-9]+') AS {type})
@@ -25,22 +25,21 @@ CASE WHEN typeof(x) = 'VARCHAR'
      THEN TRY_CAST(floor(epoch(TRY_CAST(CAST(x AS VARCHAR) AS TIMESTAMPTZ))) AS {type})
      ELSE TRY_CAST(x AS {type}) END"""
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_FLOATING_TEXT = (
+    "TRY_CAST(regexp_extract(v, '^{blanks}({number}|(?i:[+-]?(?:inf|infinity)|nan))[dDfF]?{blanks}$', 1) AS {type})"
+)
 _FLOATING = """
-CASE WHEN typeof(x) = 'VARCHAR'
-     THEN TRY_CAST(regexp_extract(CAST(x AS VARCHAR),
-                   '^{blanks}({number}|(?i:[+-]?(?:inf|infinity)|nan))[dDfF]?{blanks}$', 1) AS {type})
+CASE WHEN typeof(x) = 'VARCHAR' THEN ll_from_text_{name}(CAST(x AS VARCHAR))
      ELSE TRY_CAST(x AS {type}) END"""
+_DECIMAL_TEXT = "TRY_CAST(regexp_extract(v, '^{blanks}({number}){blanks}$', 1) AS {type})"
 _DECIMAL = """
-CASE WHEN typeof(x) IN ('VARCHAR', 'DOUBLE', 'FLOAT')
-     THEN TRY_CAST(regexp_extract(CAST(x AS VARCHAR), '^{blanks}({number}){blanks}$', 1) AS {type})
+CASE WHEN typeof(x) IN ('VARCHAR', 'DOUBLE', 'FLOAT') THEN ll_from_text_{name}(CAST(x AS VARCHAR))
      ELSE TRY_CAST(x AS {type}) END"""
-_BOOLEAN = """
-CASE WHEN typeof(x) = 'VARCHAR' THEN
-       CASE lower(regexp_extract(CAST(x AS VARCHAR), '^{blanks}([a-zA-Z01]+){blanks}$', 1))
-            WHEN 't' THEN TRUE WHEN 'true' THEN TRUE WHEN 'y' THEN TRUE WHEN 'yes' THEN TRUE WHEN '1' THEN TRUE
-            WHEN 'f' THEN FALSE WHEN 'false' THEN FALSE WHEN 'n' THEN FALSE WHEN 'no' THEN FALSE WHEN '0' THEN FALSE
-       END
-     ELSE TRY_CAST(x AS BOOLEAN) END"""
+_BOOLEAN_TEXT = """
+CASE lower(regexp_extract(v, '^{blanks}([a-zA-Z01]+){blanks}$', 1))
+     WHEN 't' THEN TRUE WHEN 'true' THEN TRUE WHEN 'y' THEN TRUE WHEN 'yes' THEN TRUE WHEN '1' THEN TRUE
+     WHEN 'f' THEN FALSE WHEN 'false' THEN FALSE WHEN 'n' THEN FALSE WHEN 'no' THEN FALSE WHEN '0' THEN FALSE
+END"""
 _PARTS = (
     f"regexp_extract(v, '(?s)^{_BLANKS}{_DATE}{_TIME})?)?{_BLANKS}$',"
     " ['y', 'mo', 'd', 'h', 'mi', 's', 'f', 'z'])"
@@ -63,19 +62,24 @@ CAST_MACROS: dict[str, str] = {
         "CASE WHEN p.z IN ('', 'Z', ' UTC') THEN TRY_CAST(concat(ll_clock(p), '+00') AS TIMESTAMPTZ)"
         " ELSE TRY_CAST(concat(ll_in_utc(ll_clock(p), p.z), '+00') AS TIMESTAMPTZ) END"
     ),
-    "ll_date_of(v)": f"TRY_CAST(ll_day_of({_DAY_PARTS}) AS DATE)",
-    "ll_cast_boolean(x)": _BOOLEAN.format(blanks=_BLANKS),
+    "ll_from_text_date(v)": f"TRY_CAST(ll_day_of({_DAY_PARTS}) AS DATE)",
+    "ll_from_text_boolean(v)": _BOOLEAN_TEXT.format(blanks=_BLANKS),
+    "ll_from_text_timestamptz(v)": "ll_instant(ll_parts(v))",
+    "ll_from_text_timestamp(v)": "ll_local(ll_parts(v))",
+    "ll_cast_boolean(x)": (
+        "CASE WHEN typeof(x) = 'VARCHAR' THEN ll_from_text_boolean(CAST(x AS VARCHAR)) ELSE TRY_CAST(x AS BOOLEAN) END"
+    ),
     "ll_cast_date(x)": (
-        "CASE WHEN typeof(x) = 'VARCHAR' THEN ll_date_of(CAST(x AS VARCHAR)) ELSE TRY_CAST(x AS DATE) END"
+        "CASE WHEN typeof(x) = 'VARCHAR' THEN ll_from_text_date(CAST(x AS VARCHAR)) ELSE TRY_CAST(x AS DATE) END"
     ),
     "ll_cast_timestamptz(x)": (
-        "CASE WHEN typeof(x) = 'VARCHAR' THEN ll_instant(ll_parts(CAST(x AS VARCHAR)))"
+        "CASE WHEN typeof(x) = 'VARCHAR' THEN ll_from_text_timestamptz(CAST(x AS VARCHAR))"
         " WHEN typeof(x) LIKE '%INT' OR typeof(x) = 'INTEGER'"
         " THEN TRY(make_timestamptz(TRY_CAST(CAST(x AS VARCHAR) AS BIGINT) * 1000000))"
         " ELSE TRY_CAST(CAST(x AS VARCHAR) AS TIMESTAMPTZ) END"
     ),
     "ll_cast_timestamp(x)": (
-        "CASE WHEN typeof(x) = 'VARCHAR' THEN ll_local(ll_parts(CAST(x AS VARCHAR)))"
+        "CASE WHEN typeof(x) = 'VARCHAR' THEN ll_from_text_timestamp(CAST(x AS VARCHAR))"
         " ELSE TRY_CAST(CAST(x AS VARCHAR) AS TIMESTAMP) END"
     ),
     "ll_text(x)": (
@@ -86,10 +90,21 @@ CAST_MACROS: dict[str, str] = {
         " ELSE CAST(x AS VARCHAR) END"
     ),
 }
+
+
+def _both_forms(name: str, type_: str, from_text: str, from_any: str) -> dict[str, str]:
+    """A macro for operands that are known to be text, and one for all others."""
+    parts = {"blanks": _BLANKS, "number": _NUMBER, "type": type_, "name": name}
+    return {
+        f"ll_from_text_{name}(v)": from_text.format(**parts),
+        f"ll_cast_{name}(x)": from_any.format(**parts),
+    }
+
+
 for _type in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT"):
-    CAST_MACROS[f"ll_cast_{_type.lower()}(x)"] = _WHOLE.format(blanks=_BLANKS, type=_type)
+    CAST_MACROS |= _both_forms(_type.lower(), _type, _WHOLE_TEXT, _WHOLE)
 for _type in ("FLOAT", "DOUBLE"):
-    CAST_MACROS[f"ll_cast_{_type.lower()}(x)"] = _FLOATING.format(blanks=_BLANKS, number=_NUMBER, type=_type)
+    CAST_MACROS |= _both_forms(_type.lower(), _type, _FLOATING_TEXT, _FLOATING)
 
 _MACRO_OF = {
     exp.DataType.Type.TINYINT: "ll_cast_tinyint",
@@ -107,30 +122,61 @@ _MACRO_OF = {
     exp.DataType.Type.TEXT: "ll_text",
     exp.DataType.Type.VARCHAR: "ll_text",
 }
+_GIVE_TEXT = {
+    "ll_text", "ll_upper", "ll_lower", "ll_initcap", "ll_substring", "ll_left", "ll_right", "ll_json", "ll_format",
+    "ll_md5", "ll_sha1", "ll_sha256", "ll_sha2", "ll_join", "substring", "lpad", "rpad", "regexp_replace",
+    "regexp_extract", "lakelogic_hmac", "lakelogic_encrypt", "lakelogic_encrypt_same", "lakelogic_decrypt", "chr",
+}  # fmt: skip
 _NESTED = {exp.DataType.Type.ARRAY, exp.DataType.Type.LIST, exp.DataType.Type.STRUCT, exp.DataType.Type.MAP}
+
+
+def is_text(node: exp.Expression) -> bool:
+    """True when an operand is known to be text, so that no branch for other types is needed."""
+    match node:
+        case exp.Literal():
+            return bool(node.is_string)
+        case exp.Column():
+            return node.meta.get("duckdb_type") == "VARCHAR"
+        case exp.Paren() | exp.Trim():
+            return is_text(node.this)
+        case exp.Anonymous():
+            return node.name.lower() in _GIVE_TEXT
+        case exp.DPipe():
+            return True
+        case exp.Coalesce():
+            return all(is_text(part) or isinstance(part, exp.Null) for part in [node.this, *node.expressions])
+        case _:
+            return False
+
+
+def to_text(node: exp.Expression) -> exp.Expression:
+    return node if is_text(node) else exp.Anonymous(this="ll_text", expressions=[node])
 
 
 def cast_to(value: exp.Expression, wanted: exp.DataType) -> exp.Expression:
     """The cast of Spark, as a call of one of our macros; NULL where the value does not fit."""
     if isinstance(value, exp.Null) or wanted.this in _NESTED:
         return exp.TryCast(this=value, to=wanted)
-    if wanted.this == exp.DataType.Type.DECIMAL:
-        return _decimal(value, wanted)
     if wanted.this in {exp.DataType.Type.BINARY, exp.DataType.Type.VARBINARY}:
         return exp.Anonymous(this="encode", expressions=[value])
-    macro = _MACRO_OF.get(wanted.this)
+    macro = _decimal(wanted) if wanted.this == exp.DataType.Type.DECIMAL else _MACRO_OF.get(wanted.this)
     if macro is None or (macro == "ll_text" and wanted.expressions):
         raise CapabilityError(f"the DuckDB engine cannot cast to `{wanted.sql('databricks')}` the way Spark does")
+    if is_text(value):
+        if macro == "ll_text":
+            return value
+        macro = macro.replace("ll_cast_", "ll_from_text_")
     return exp.Anonymous(this=macro, expressions=[value])
 
 
-def decimal_macro(precision: int, scale: int) -> tuple[str, str]:
-    """A macro for each decimal type, because a macro cannot take a type as an argument."""
-    head = f"ll_cast_decimal_{precision}_{scale}(x)"
-    return head, _DECIMAL.format(blanks=_BLANKS, number=_NUMBER, type=f"DECIMAL({precision},{scale})")
+def decimal_macros(precision: int, scale: int) -> dict[str, str]:
+    """Macros for each decimal type, because a macro cannot take a type as an argument."""
+    return _both_forms(
+        f"decimal_{precision}_{scale}", f"DECIMAL({precision},{scale})", _DECIMAL_TEXT, _DECIMAL
+    )
 
 
-def _decimal(value: exp.Expression, wanted: exp.DataType) -> exp.Expression:
+def _decimal(wanted: exp.DataType) -> str:
     sizes = [int(part.name) for part in wanted.expressions]
     precision, scale = (sizes + [0])[:2] if sizes else (10, 0)
-    return exp.Anonymous(this=f"ll_cast_decimal_{precision}_{scale}", expressions=[value])
+    return f"ll_cast_decimal_{precision}_{scale}"

@@ -13,19 +13,17 @@ from lakelogic.core.errors import CapabilityError
 from lakelogic.core.keys import MaskKeys
 from lakelogic.core.slices import Slice
 from lakelogic.engine.duckdb.failures import translated
-from lakelogic.engine.duckdb.files import read_staged, write_files
+from lakelogic.engine.duckdb.files import read_rejected, read_staged, write_files
 from lakelogic.engine.duckdb.reader import inspect_source, link_columns
 from lakelogic.engine.duckdb.refusals import find_plan_refusals
 from lakelogic.engine.duckdb.relations import Relations, open_relations
 from lakelogic.engine.duckdb.session import Session
-from lakelogic.engine.duckdb.stage import run_stage
-from lakelogic.engine.duckdb.types import quote, to_columns
+from lakelogic.engine.duckdb.stage import observe, run_stage
+from lakelogic.engine.duckdb.types import to_columns
 from lakelogic.engine.protocol import ReadSpec, StageInput
 from lakelogic.engine.registry import EngineOptions
 from lakelogic.plan.files import Staged, StagedFile
-from lakelogic.plan.model import Column, LinkRead, Plan, SourceFacts, Stage
-
-_RULES_COLUMN = "_lakelogic_rules"
+from lakelogic.plan.model import Column, LinkRead, Observation, Plan, SourceFacts, Stage
 
 
 class DuckDbEngine:
@@ -63,15 +61,21 @@ class DuckDbEngine:
             return run_stage(relations, stage, source, links, (root, folder))
 
     def write_quarantine(
-        self, query: exp.Query, columns: tuple[Column, ...], rejected: StageInput, *, root: str, folder: str
+        self,
+        query: exp.Query,
+        columns: tuple[Column, ...],
+        rejected: StageInput,
+        observations: Sequence[Observation],
+        *,
+        root: str,
+        folder: str,
     ) -> tuple[tuple[StagedFile, ...], Mapping[str, int]]:
         if not rejected.staged:
             return (), {}
         with self._call("writing the quarantine") as relations:
-            relations.add_view("rejected", read_staged(relations, rejected))
-            relations.add_table("quarantine", relations.aligned(relations.sql(query), columns))
-            files = write_files(relations, "SELECT * FROM quarantine", (root, folder))
-            return files, _count_listed(relations, columns)
+            relations.add_view("rejected", read_rejected(rejected))
+            files = write_files(relations, relations.aligned(relations.sql(query), columns), (root, folder))
+            return files, observe(relations, observations, "rejected")
 
     def evaluate(
         self, values: Mapping[str, exp.Expression], accepted: StageInput
@@ -103,14 +107,6 @@ class DuckDbEngine:
         """What every call does: translate errors, leave no relation behind."""
         with translated(doing), open_relations(self._session) as relations:
             yield relations
-
-
-def _count_listed(relations: Relations, columns: Sequence[Column]) -> dict[str, int]:
-    """How often each name stands in the column of failed rules."""
-    if _RULES_COLUMN not in {column.name for column in columns}:
-        return {}
-    listed = f"SELECT unnest({quote(_RULES_COLUMN)}) AS name FROM quarantine"
-    return dict(relations.session.run(f"SELECT name, count(*) FROM ({listed}) GROUP BY name").fetchall())
 
 
 def _one_row(values: Sequence[exp.Expression]) -> exp.Query:

@@ -47,6 +47,12 @@ def read_staged(relations: Relations, staged: StageInput) -> str:
     return " UNION ALL ".join(parts)
 
 
+def read_rejected(staged: StageInput) -> str:
+    """The rejected files with all that stands in them, also what no table has."""
+    paths = [literal(str(local_path(staged.staged_root or "") / file.path)) for file in staged.staged]
+    return f"SELECT * FROM read_parquet([{', '.join(paths)}], hive_partitioning = false, union_by_name = true)"
+
+
 def _read_group(
     relations: Relations, partition: Mapping[str, str | None], paths: Sequence[str], columns: Sequence[Column]
 ) -> str:

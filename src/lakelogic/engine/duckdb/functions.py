@@ -20,8 +20,8 @@ FUNCTION_MACROS: dict[str, str] = {
     "ll_is_nan(x)": "coalesce(isnan(x), FALSE)",
     "ll_nanvl(a, b)": "CASE WHEN isnan(CAST(a AS DOUBLE)) THEN CAST(b AS DOUBLE) ELSE CAST(a AS DOUBLE) END",
     # Text.
-    "ll_upper(x)": "CASE WHEN strlen(ll_text(x)) = length(ll_text(x)) THEN upper(ll_text(x)) ELSE ll_full_upper(ll_text(x)) END",
-    "ll_lower(x)": "CASE WHEN strlen(ll_text(x)) = length(ll_text(x)) THEN lower(ll_text(x)) ELSE ll_full_lower(ll_text(x)) END",
+    "ll_upper(x)": "CASE WHEN strlen(x) = length(x) THEN upper(x) ELSE ll_full_upper(x) END",
+    "ll_lower(x)": "CASE WHEN strlen(x) = length(x) THEN lower(x) ELSE ll_full_lower(x) END",
     "ll_start(n, size)": "CASE WHEN n > 0 THEN n - 1 WHEN n < 0 THEN size + n ELSE 0 END",
     "ll_cut(x, first, after)": (
         "substring(x, greatest(first, 0) + 1, greatest(greatest(after, 0) - greatest(first, 0), 0))"
@@ -36,9 +36,12 @@ FUNCTION_MACROS: dict[str, str] = {
         " WHEN n < 0 THEN array_to_string(string_split(x, mark)[n:], mark) ELSE '' END"
     ),
     "ll_json(x, path)": "TRY(CASE WHEN json_valid(x) THEN json_extract_string(x, path) END)",
+    "ll_parse_json(x)": "CASE WHEN json_valid(x) THEN x END",
     "ll_base64(x)": "base64(encode(x))",
     # Lists. DuckDB's own functions lose the order of the first appearance, or NULL's part in a comparison.
-    "ll_distinct(x)": "list_filter(x, lambda e, i: list_position(x, e) = i)",
+    "ll_distinct(x)": (
+        "list_transform([x], lambda v: list_filter(v, lambda e, i: list_position(v, e) = i))[1]"
+    ),
     "ll_contains(x, v)": (
         "CASE WHEN v IS NULL OR x IS NULL THEN NULL WHEN list_contains(x, v) THEN TRUE"
         " WHEN len(list_filter(x, lambda e: e IS NULL)) > 0 THEN NULL ELSE FALSE END"
@@ -77,6 +80,13 @@ FUNCTION_MACROS: dict[str, str] = {
         " ELSE ll_months_of(a, b) + CASE WHEN ll_clock_key(b) > ll_clock_key(a) THEN 1 ELSE 0 END END"
     ),
     "ll_elapsed_months(a, b)": "ll_full_months(ll_cast_timestamptz(a), ll_cast_timestamptz(b))",
+    "ll_month_end(t)": "day(t) = day(last_day(CAST(t AS DATE)))",
+    "ll_second_of_month(t)": "day(t) * 86400 + hour(t) * 3600 + minute(t) * 60 + second(t)",
+    "ll_months_apart(a, b)": (
+        "CASE WHEN day(a) = day(b) OR (ll_month_end(a) AND ll_month_end(b)) THEN CAST(ll_months_of(b, a) AS DOUBLE)"
+        " ELSE round((ll_months_of(b, a) + (ll_second_of_month(a) - ll_second_of_month(b)) / 2678400.0::DOUBLE) * 1e8) / 1e8 END"
+    ),
+    "ll_months_between(a, b)": "ll_months_apart(ll_cast_timestamptz(a), ll_cast_timestamptz(b))",
     "ll_date_trunc(unit, x)": "date_trunc(unit, ll_cast_timestamptz(x))",
     "ll_trunc(unit, x)": "CAST(date_trunc(unit, ll_cast_date(x)) AS DATE)",
     "ll_format(x, code)": "strftime(ll_cast_timestamptz(x), code)",

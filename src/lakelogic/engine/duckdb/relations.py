@@ -42,7 +42,11 @@ class Relations:
         self.views.append(name)
 
     def sql(self, tree: exp.Expression) -> str:
-        return sql_of(settle_types(rewrite(tree), self.session))
+        return sql_of(settle_types(rewrite(tree, self._types_of), self.session))
+
+    def _types_of(self, name: str) -> dict[str, str]:
+        known = {*self.tables, *self.views}
+        return dict(self.describe(f"SELECT * FROM {quote(name)}")) if name in known else {}
 
     def describe(self, sql: str) -> list[tuple[str, str]]:
         return [(row[0], row[1]) for row in self.session.run(f"DESCRIBE {sql}").fetchall()]

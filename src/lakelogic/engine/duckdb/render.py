@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping
 
 import sqlglot
 from sqlglot import exp
@@ -11,18 +10,32 @@ from sqlglot import exp
 from lakelogic.core.errors import CapabilityError
 from lakelogic.engine.duckdb.rewrites import NAMED, REWRITES, SAME, call, refused
 
-_Tree = TypeVar("_Tree", bound=exp.Expression)
+TypesOf = Callable[[str], Mapping[str, str]]
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.SafeAdd, exp.SafeSubtract, exp.SafeMultiply, exp.Mod)
 _UNKNOWN = (exp.FromTimeZone, exp.AtTimeZone, exp.SimilarTo)
 _MAX_INT = 2147483647
 
 
-def rewrite(tree: exp.Expression) -> exp.Expression:
-    """The tree in DuckDB's terms; types that only the tables know are settled by `typed`."""
+def rewrite(tree: exp.Expression, types_of: TypesOf | None = None) -> exp.Expression:
+    """The tree in DuckDB's terms; `types_of` tells the types of a relation's columns, to keep the SQL short."""
     # What Spark runs is the text of the tree. Reading that text again gives every function its proper node,
     # also where the plan built a call by name only.
     fresh = sqlglot.parse_one(tree.sql("databricks"), dialect="databricks")
+    if types_of is not None:
+        _note_types(fresh, types_of)
     return _walk(fresh)
+
+
+def _note_types(tree: exp.Expression, types_of: TypesOf) -> None:
+    """Mark the columns of queries over one relation with their types."""
+    for query in tree.find_all(exp.Select):
+        source = query.args.get("from_")
+        if source is None or not isinstance(source.this, exp.Table) or query.args.get("joins"):
+            continue
+        types = types_of(source.this.name)
+        for column in query.find_all(exp.Column):
+            if column.find_ancestor(exp.Select) is query and not column.table and column.name in types:
+                column.meta["duckdb_type"] = types[column.name]
 
 
 def sql_of(tree: exp.Expression) -> str:
@@ -62,6 +75,8 @@ def _walk(node: exp.Expression) -> exp.Expression:
 
 
 def _one(node: exp.Expression) -> exp.Expression:
+    if isinstance(node, exp.Literal) and node.is_string and "\x00" in node.this:
+        return _with_nul(node.this)
     if isinstance(node, exp.Lateral):
         return _lateral(node)
     if isinstance(node, exp.Anonymous):
@@ -80,6 +95,15 @@ def _one(node: exp.Expression) -> exp.Expression:
     if isinstance(node, _UNKNOWN) or (isinstance(node, exp.Func) and kind not in SAME):
         raise refused(node.sql("databricks"))
     return node
+
+
+def _with_nul(text: str) -> exp.Expression:
+    """DuckDB's parser stops at a NUL, but its strings may hold one."""
+    pieces: list[exp.Expression] = []
+    for number, piece in enumerate(text.split("\x00")):
+        pieces += [call("chr", exp.Literal.number(0))] if number else []
+        pieces += [exp.Literal.string(piece)] if piece else []
+    return pieces[0] if len(pieces) == 1 else call("concat", *pieces)
 
 
 def _lateral(node: exp.Lateral) -> exp.Lateral:
@@ -106,4 +130,4 @@ def _moves_date(node: exp.Expression) -> bool:
 
 def _moved(node: exp.Expression) -> exp.Expression:
     """A date plus days is a date in Spark and a timestamp in DuckDB: `typed` looks at the operand."""
-    return call("ll_moved", node)
+    return call("ll_moved", node.copy())

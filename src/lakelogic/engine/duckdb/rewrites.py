@@ -8,7 +8,7 @@ from sqlglot import exp
 from sqlglot.dialects.databricks import Databricks
 
 from lakelogic.core.errors import CapabilityError
-from lakelogic.engine.duckdb.casts import cast_to
+from lakelogic.engine.duckdb.casts import cast_to, to_text
 from lakelogic.engine.duckdb.patterns import DatetimePattern, translate_pattern
 from lakelogic.engine.duckdb.regex import to_re2, to_re2_replacement
 from lakelogic.plan.model import DECRYPT_FUNCTION, ENCRYPT_FUNCTION, ENCRYPT_SAME_FUNCTION, HMAC_FUNCTION
@@ -86,28 +86,35 @@ def _like(node: exp.Expression) -> exp.Expression:
 
 
 def _concat(node: exp.Expression) -> exp.Expression:
-    parts = [p if isinstance(p, exp.Literal) and p.is_string else call("ll_text", p) for p in node.expressions]
-    joined = parts[0]
-    for part in parts[1:]:
+    first, *others = [to_text(part) for part in node.expressions]
+    joined = first
+    for part in others:
         joined = exp.DPipe(this=joined, expression=part)
     return exp.paren(joined, copy=False)
 
 
 def _pipe(node: exp.Expression) -> exp.Expression:
-    sides = [node.this, node.expression]
-    plain = (exp.DPipe, exp.Paren)
-    texts = [s if isinstance(s, plain) or s.is_string else call("ll_text", s) for s in sides]
-    return exp.DPipe(this=texts[0], expression=texts[1])
+    return exp.DPipe(this=to_text(node.this), expression=to_text(node.expression))
 
 
 def _substring(node: exp.Expression) -> exp.Expression:
+    start = node.args["start"]
     size = node.args.get("length") or exp.Literal.number(2147483647)
-    return call("ll_substring", node.this, node.args["start"], size)
+    if isinstance(start, exp.Literal) and start.name.isdigit() and isinstance(size, exp.Literal):
+        first = exp.Literal.number(max(int(start.name), 1))
+        return call("substring", to_text(node.this), first, size)
+    return call("ll_substring", node.this, start, size)
 
 
 def _array_sort(node: exp.Expression) -> exp.Expression:
     if node.args.get("expression") is not None:
         raise refused(node.sql("databricks"))
+    inner = node.this
+    if isinstance(inner, exp.Anonymous) and inner.name == "ll_distinct" and isinstance(
+        inner.expressions[0], exp.ArrayCompact
+    ):
+        # The sort makes the order of appearance worthless, and there is no NULL to lose.
+        inner.set("this", "list_distinct")
     if _is_false(node.args.get("asc")):
         return call("ll_sort_down", node.this)
     return call("ll_sort_nulls_last" if _is_false(node.args.get("nulls_first")) else "ll_sort", node.this)
@@ -243,7 +250,7 @@ def _sha2(node: exp.Expression) -> exp.Expression:
     bits = 256 if length is None else int(length.name)
     if bits in {0, 256}:
         return call("ll_sha256", node.this)
-    return call("ll_sha2", call("ll_text", node.this), exp.Literal.number(bits))
+    return call("ll_sha2", to_text(node.this), exp.Literal.number(bits))
 
 
 def _collect(node: exp.Expression) -> exp.Expression:
@@ -290,7 +297,7 @@ def _quantile(node: exp.Expression) -> exp.Expression:
 def _pad(node: exp.Expression) -> exp.Expression:
     fill = node.args.get("fill_pattern") or _text(" ")
     name = "lpad" if node.args.get("is_left") else "rpad"
-    return call(name, call("ll_text", node.this), exp.cast(node.expression, "int"), fill)
+    return call(name, to_text(node.this), exp.cast(node.expression, "int"), fill)
 
 
 def _explode_outer(node: exp.Expression) -> exp.Expression:
@@ -310,8 +317,9 @@ REWRITES: dict[type[exp.Expression], Rewrite] = {
     exp.Mod: _macro("ll_modulo", "this", "expression"), exp.IntDiv: _macro("ll_whole_divide", "this", "expression"),
     exp.Ln: _macro("ll_ln", "this"), exp.Log: _log, exp.IsNan: _macro("ll_is_nan", "this"),
     exp.Nanvl: _macro("ll_nanvl", "this", "expression"),
-    exp.Upper: _macro("ll_upper", "this"), exp.Lower: _macro("ll_lower", "this"),
-    exp.Initcap: lambda node: call("ll_initcap", call("ll_text", node.this)),
+    exp.Upper: lambda node: call("ll_upper", to_text(node.this)),
+    exp.Lower: lambda node: call("ll_lower", to_text(node.this)),
+    exp.Initcap: lambda node: call("ll_initcap", to_text(node.this)),
     exp.Substring: _substring, exp.Left: _macro("ll_left", "this", "expression"),
     exp.Right: _macro("ll_right", "this", "expression"), exp.Pad: _pad,
     exp.SubstringIndex: _macro("ll_substring_index", "this", "delimiter", "count"),
@@ -330,6 +338,7 @@ REWRITES: dict[type[exp.Expression], Rewrite] = {
     exp.TsOrDsAdd: _date_add, exp.DateAdd: _date_add, exp.TimestampAdd: _timestamp_add,
     exp.DateSub: _macro("ll_date_sub", "this", "expression"), exp.DateDiff: _date_diff,
     exp.TimestampDiff: _date_diff, exp.AddMonths: _macro("ll_add_months", "this", "expression"),
+    exp.MonthsBetween: _macro("ll_months_between", "this", "expression"),
     exp.LastDay: _macro("ll_last_day", "this"), exp.TimestampTrunc: _trunc("ll_date_trunc"),
     exp.DateTrunc: _trunc("ll_trunc"), exp.TimeToStr: _format, exp.TsOrDsToDate: _parse("date"),
     exp.StrToDate: _parse("date"), exp.StrToTime: _parse("time"), exp.StrToUnix: _unix, exp.UnixToStr: _unix,
@@ -352,6 +361,7 @@ NAMED: dict[str, Rewrite] = {
     "TRY_MOD": lambda node: call("ll_modulo", *node.expressions),
     "TRY_TO_DATE": _parse("date"),
     "TRY_TO_TIMESTAMP": _parse("time"),
+    "TRY_PARSE_JSON": lambda node: call("ll_parse_json", *node.expressions),
     "WEEKDAY": lambda node: call("ll_weekday", *node.expressions),
     "MAKE_DATE": lambda node: call("ll_make_date", *node.expressions),
     "ARRAY_UNION": lambda node: call("ll_union", *node.expressions),
@@ -383,5 +393,5 @@ SAME: frozenset[type[exp.Expression]] = frozenset({
     exp.First, exp.Last, exp.AnyValue, exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist,
     exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue,
     exp.Explode, exp.Posexplode, exp.Unnest, exp.BitwiseCount, exp.Exists, exp.Decode, exp.DecodeCase,
-    exp.EqualNull, exp.Inline, exp.CurrentTimestamp,
-} - {exp.Inline, exp.CurrentTimestamp})  # fmt: skip
+    exp.EqualNull,
+})  # fmt: skip

@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from lakelogic.core.keys import MaskKeys
 from lakelogic.engine.duckdb.calls import CALLS
-from lakelogic.engine.duckdb.casts import CAST_MACROS, decimal_macro
+from lakelogic.engine.duckdb.casts import CAST_MACROS, decimal_macros
 from lakelogic.engine.duckdb.functions import FUNCTION_MACROS
 from lakelogic.engine.duckdb.masking import mask_calls
 
 _ARROW = {"VARCHAR": pa.string(), "BOOLEAN": pa.bool_()}
-_DECIMAL_CALL = re.compile(r"ll_cast_decimal_(\d+)_(\d+)", re.IGNORECASE)
+_DECIMAL_CALL = re.compile(r"ll_(?:cast|from_text)_decimal_(\d+)_(\d+)", re.IGNORECASE)
 
 
 class Session:
@@ -39,9 +39,9 @@ class Session:
     def run(self, sql: str) -> Any:
         """Execute one statement, after defining the decimal casts that it calls."""
         for precision, scale in set(_DECIMAL_CALL.findall(sql)):
-            head, body = decimal_macro(int(precision), int(scale))
-            if head not in self._defined:
-                self._define(head, body)
+            for head, body in decimal_macros(int(precision), int(scale)).items():
+                if head not in self._defined:
+                    self._define(head, body)
         return self.connection.execute(sql)
 
     def execute(self, sql: str) -> Any:

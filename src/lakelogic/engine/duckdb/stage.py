@@ -10,9 +10,9 @@ from lakelogic.engine.duckdb.relations import Relations
 from lakelogic.engine.duckdb.types import literal, quote, typed_column
 from lakelogic.engine.protocol import StageInput
 from lakelogic.plan.files import Staged, StagedFile
-from lakelogic.plan.model import ACCEPTED, REJECTED, VERDICT_COLUMN, LinkRead, Stage
+from lakelogic.plan.model import ACCEPTED, REJECTED, VERDICT_COLUMN, LinkRead, Observation, Stage
 
-SKIPPED = "skipped_lines"  # in Staged.observations: headers and blank lines, which are no rows
+SKIPPED = "skipped"  # in Staged.counts: headers and blank lines, which are no rows
 
 
 def run_stage(
@@ -30,8 +30,8 @@ def run_stage(
     return Staged(
         accepted=_write_accepted(relations, stage, last, place),
         rejected=_write_rejected(relations, last, place),
-        counts=counts,
-        observations={**skipped, **_observe(relations, stage, last)},
+        counts={**counts, **skipped},
+        observations=observe(relations, stage.observations, stage.observed_at or last),
     )
 
 
@@ -45,9 +45,9 @@ def _run_segments(relations: Relations, stage: Stage) -> str:
     name = stage.input
     for segment in stage.segments:
         sql = relations.aligned(relations.sql(segment.query), segment.columns)
-        is_last = segment is stage.segments[-1]
-        # Only what is counted or written stands as rows; DuckDB runs the segments between in one pass.
-        (relations.add_table if segment.counted or is_last else relations.add_view)(segment.name, sql)
+        # Only what is looked at more than once stands as rows; DuckDB runs the segments between in one pass.
+        kept = segment.counted or segment.name == stage.observed_at or segment is stage.segments[-1]
+        (relations.add_table if kept else relations.add_view)(segment.name, sql)
         name = segment.name
     return name
 
@@ -74,10 +74,11 @@ def _folder(place: tuple[str, str], verdict: str) -> tuple[str, str]:
     return root, f"{folder.strip('/')}/{VERDICT_COLUMN}={verdict}"
 
 
-def _observe(relations: Relations, stage: Stage, last: str) -> dict[str, int]:
-    if not stage.observations:
+def observe(relations: Relations, observations: Sequence[Observation], name: str) -> dict[str, int]:
+    """Numbers over one relation, in one query."""
+    if not observations:
         return {}
     # Names such as "failed:amount > 0" are no column names; their position is.
-    values = ", ".join(relations.sql(observation.aggregate) for observation in stage.observations)
-    row = relations.session.run(f"SELECT {values} FROM {quote(last)}").fetchone()
-    return {o.name: int(value or 0) for o, value in zip(stage.observations, row, strict=True)}
+    values = ", ".join(relations.sql(observation.aggregate) for observation in observations)
+    row = relations.session.run(f"SELECT {values} FROM {quote(name)}").fetchone()
+    return {o.name: int(value or 0) for o, value in zip(observations, row, strict=True)}
