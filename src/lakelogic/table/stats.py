@@ -1,12 +1,15 @@
 """Statistics of staged files in Delta's form, read off the Parquet footers.
 
-A reader skips a file when the bounds say that no row can match, so a wrong bound loses rows, while a
-missing bound only costs time: wherever a footer leaves a doubt, the bound is left out.
+A reader skips a file when the bounds say that no row can match, so a wrong bound loses rows, while a missing
+bound only costs time: wherever a footer leaves a doubt, the bound is left out. And where the bounds of one
+column are left out, those of all columns of that file are: delta-rs (1.6, `to_pyarrow_dataset`) takes a
+bound that is missing beside others for one that no value keeps, and hides the rows.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -33,6 +36,7 @@ class FileStats:
     maximum: Mapping[str, Bound] = field(default_factory=dict)
     nulls: Mapping[str, int] = field(default_factory=dict)
     columns: frozenset[str] = frozenset()
+    unbounded: frozenset[str] = frozenset()  # columns with values, but without both bounds
 
 
 def read_stats(path: str) -> FileStats:
@@ -46,25 +50,31 @@ def read_stats(path: str) -> FileStats:
     minimum, maximum = {}, {}
     for name, index in flat.items():
         low, high = _bounds(metadata, index, schema.field(name).type)
-        if low is not None:
-            minimum[name] = low
-        if high is not None:
-            maximum[name] = high
-    return FileStats(metadata.num_rows, minimum, maximum, nulls, frozenset(schema.names))
+        if low is not None and high is not None:
+            minimum[name], maximum[name] = low, high
+    with_values = {name for name in flat if nulls.get(name) != metadata.num_rows}
+    return FileStats(
+        metadata.num_rows,
+        minimum,
+        maximum,
+        nulls,
+        columns=frozenset(schema.names),
+        unbounded=frozenset(
+            name for name in with_values - set(minimum) if _is_bounded(schema.field(name).type)
+        ),
+    )
 
 
 def render_stats(stats: FileStats, columns: Iterable[str], *, limit: int = INDEXED_COLUMNS) -> str:
     """The JSON text of an add action: statistics of the first `limit` of these columns (-1: of all)."""
     names = list(columns)
     kept = names if limit < 0 else names[:limit]
-    return _render(
-        {
-            "numRecords": stats.rows,
-            "minValues": _pick(stats.minimum, kept),
-            "maxValues": _pick(stats.maximum, kept),
-            "nullCount": _pick(stats.nulls, kept),
-        }
-    )
+    node: dict[str, Any] = {"numRecords": stats.rows}
+    if not stats.unbounded.intersection(kept) and not stats.minimum.keys().isdisjoint(kept):
+        node["minValues"] = _pick(stats.minimum, kept)
+        node["maxValues"] = _pick(stats.maximum, kept)
+    node["nullCount"] = _pick(stats.nulls, kept)
+    return _render(node)
 
 
 def _pick(values: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
@@ -119,26 +129,34 @@ def _bounds(metadata: pq.FileMetaData, index: int, type_: pa.DataType) -> tuple[
             # A date outside of Python's years, or bytes that are no text: the footer may be right, we
             # cannot say it.
             return None, None
-    if not lows:
+    if not lows or any(bound != bound for bound in (*lows, *highs)):  # NaN
         return None, None
     return _lower(min(lows), type_), _upper(max(highs), type_)
 
 
 def _has_usable_order(metadata: pq.FileMetaData, type_: pa.DataType) -> bool:
     if pa.types.is_floating(type_):
-        # parquet-mr drops the bounds of a column that has a NaN; other writers leave the NaN out of the
-        # bounds, and Spark holds NaN for greater than every number.
-        return str(metadata.created_by or "").startswith("parquet-mr") and not pa.types.is_float16(type_)
+        # These writers tell of a NaN: parquet-mr by a NaN as maximum, DuckDB by leaving the bounds out.
+        # Others pass over it, and Spark holds NaN for greater than every number.
+        return str(metadata.created_by or "").startswith(("parquet-mr", "DuckDB"))
     if pa.types.is_timestamp(type_):
         return type_.unit in ("ms", "us")
-    ordered = (
+    return _is_bounded(type_)
+
+
+def _is_bounded(type_: pa.DataType) -> bool:
+    """Whether Delta keeps bounds for columns of a type."""
+    kinds = (
         pa.types.is_integer,
+        pa.types.is_floating,
         pa.types.is_decimal,
+        pa.types.is_boolean,
         pa.types.is_date32,
+        pa.types.is_timestamp,
         pa.types.is_string,
         pa.types.is_large_string,
     )
-    return any(is_kind(type_) for is_kind in ordered)
+    return any(is_kind(type_) for is_kind in kinds)
 
 
 def _lower(value: Any, type_: pa.DataType) -> Bound | None:
@@ -149,7 +167,7 @@ def _lower(value: Any, type_: pa.DataType) -> Bound | None:
             return _iso(value - timedelta(microseconds=value.microsecond % 1000), type_)
         case float():
             # The sign of zero: a writer may order -0.0 before 0.0 or hold them for equal.
-            return None if value != value or abs(value) == float("inf") else (-0.0 if value == 0 else value)
+            return None if math.isinf(value) else (-0.0 if value == 0 else value)
         case date():
             return value.isoformat()
         case int() | Decimal():
@@ -171,7 +189,7 @@ def _upper(value: Any, type_: pa.DataType) -> Bound | None:
             except OverflowError:
                 return None
         case float():
-            return None if value != value or abs(value) == float("inf") else (0.0 if value == 0 else value)
+            return None if math.isinf(value) else (0.0 if value == 0 else value)
         case _:
             return _lower(value, type_)
 
@@ -179,9 +197,11 @@ def _upper(value: Any, type_: pa.DataType) -> Bound | None:
 def _upper_text(value: str) -> str | None:
     if len(value) <= STRING_PREFIX:
         return value
-    if value[STRING_PREFIX] == _LAST_CHARACTER:
-        return None  # nothing sorts behind it
-    return value[:STRING_PREFIX] + _LAST_CHARACTER
+    # The last character of all stands for the rest; it must replace one that sorts before it.
+    for end in range(STRING_PREFIX, -1, -1):
+        if value[end] != _LAST_CHARACTER:
+            return value[:end] + _LAST_CHARACTER
+    return None
 
 
 def _iso(value: datetime, type_: pa.DataType) -> str:

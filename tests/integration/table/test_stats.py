@@ -32,7 +32,9 @@ def file(tmp_path: Path) -> Path:
     [
         ([3, None, -1], pa.int64(), -1, 3),
         ([1, 2], pa.int8(), 1, 2),
+        ([True, False, None], pa.bool_(), False, True),
         (["b", "a", None], pa.string(), "a", "b"),
+        (["x" * 31 + "z\U0010ffff"], pa.string(), "x" * 31 + "z", "x" * 31 + "\U0010ffff"),
         (["x" * 32], pa.string(), "x" * 32, "x" * 32),
         (["x" * 33], pa.string(), "x" * 32, "x" * 32 + "\U0010ffff"),
         (["ü" * 40], pa.string(), "ü" * 32, "ü" * 32 + "\U0010ffff"),
@@ -69,16 +71,15 @@ def test_bounds(file: Path, values: list[Any], type_: pa.DataType, low: Any, hig
     ("values", "type_"),
     [
         ([1.5, float("nan")], pa.float64()),  # this writer leaves NaN out of its bounds
-        ([True, False], pa.bool_()),
         ([b"a"], pa.binary()),
         ([None, None], pa.int64()),
         ([datetime(2024, 1, 1, tzinfo=UTC)], pa.timestamp("ns", "UTC")),
-        (["x" * 32 + "\U0010ffff" + "y"], pa.string()),
+        (["\U0010ffff" * 33], pa.string()),
     ],
 )
 def test_a_bound_is_left_out_when_unsure(file: Path, values: list[Any], type_: pa.DataType) -> None:
     found = stats_of(file, values, type_)
-    assert found["maxValues"] == {}
+    assert "minValues" not in found and "maxValues" not in found
     assert found["nullCount"] == {"c": values.count(None)}
 
 
@@ -88,7 +89,7 @@ def test_nested_columns_have_no_statistics(file: Path) -> None:
 
 def test_a_file_without_statistics_has_only_its_number_of_rows(file: Path) -> None:
     found = stats_of(file, [1, 2], pa.int64(), write_statistics=False)
-    assert found == {"numRecords": 2, "minValues": {}, "maxValues": {}, "nullCount": {}}
+    assert found == {"numRecords": 2, "nullCount": {}}
 
 
 def test_row_groups_are_taken_together(file: Path) -> None:
@@ -102,7 +103,14 @@ def test_only_the_first_columns_are_indexed(file: Path) -> None:
     names = [f"c{n}" for n in range(40)]
     assert len(json.loads(render_stats(stats, names))["minValues"]) == 32
     assert len(json.loads(render_stats(stats, names, limit=-1))["minValues"]) == 40
-    assert json.loads(render_stats(stats, names, limit=0))["minValues"] == {}
+    assert json.loads(render_stats(stats, names, limit=0)) == {"numRecords": 1, "nullCount": {}}
+
+
+def test_one_column_without_bounds_takes_the_bounds_of_the_file_away(file: Path) -> None:
+    pq.write_table(pa.table({"a": [1], "f": [1.5]}), file)
+    stats = read_stats(str(file))
+    assert "minValues" not in json.loads(render_stats(stats, ["a", "f"]))
+    assert json.loads(render_stats(stats, ["a"]))["minValues"] == {"a": 1}, "not a column of the table"
 
 
 @settings(max_examples=150, deadline=None)
