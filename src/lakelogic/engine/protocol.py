@@ -72,7 +72,7 @@ class Engine(Protocol):
         `observations` are aggregates over relation `rejected`, taken in the same pass: how often each check failed.
         """
 
-    def evaluate(self, values: Mapping[str, exp.Expression], accepted: StageInput) -> Mapping[str, float | None]:
+    def evaluate(self, values: Mapping[str, exp.Expr], accepted: StageInput) -> Mapping[str, float | None]:
         """Dataset checks: one row of numbers over relation `accepted`, in one query."""
 
     def frame(self, files: StageInput, *, decrypt: Sequence[str] = ()) -> Any:

@@ -27,7 +27,7 @@ from lakelogic.plan.expressions import (
 from lakelogic.plan.sql import SqlProblem
 from lakelogic.plan.types import family, is_decimal, is_whole, named, widens
 
-_SAFE_CALLS: dict[type[exp.Expression], type[exp.Expression]] = {
+_SAFE_CALLS: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.Div: exp.SafeDivide, exp.Add: exp.SafeAdd, exp.Sub: exp.SafeSubtract, exp.Mul: exp.SafeMultiply,
 }  # fmt: skip
 _TRY_NAMES = {"to_number": "TRY_TO_NUMBER", "to_binary": "TRY_TO_BINARY", "parse_json": "TRY_PARSE_JSON",
@@ -42,24 +42,24 @@ _NO_TRY = {"conv", "decode", "unhex_strict", "bround_strict", "date_from_unix_da
 class Attempt:
     """An expression that cannot raise, and when the original would have."""
 
-    expression: exp.Expression
-    failures: list[exp.Expression] = field(default_factory=list)
+    expression: exp.Expr
+    failures: list[exp.Expr] = field(default_factory=list)
 
     @property
-    def failure(self) -> exp.Expression | None:
+    def failure(self) -> exp.Expr | None:
         return any_of(self.failures) if self.failures else None
 
 
-def attempt(typed: exp.Expression) -> Attempt:
+def attempt(typed: exp.Expr) -> Attempt:
     """Rewrite a typed row expression into try-semantics."""
-    failures: list[exp.Expression] = []
+    failures: list[exp.Expr] = []
     rewritten = _rewrite(typed.copy(), (), failures, inside_lambda=False)
     return Attempt(rewritten, failures)
 
 
 def _rewrite(
-    node: exp.Expression, guards: tuple[exp.Expression, ...], failures: list[exp.Expression], *, inside_lambda: bool
-) -> exp.Expression:
+    node: exp.Expr, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], *, inside_lambda: bool
+) -> exp.Expr:
     if isinstance(node, (exp.AggFunc, exp.Window, exp.Query)):
         return node
     match node:
@@ -85,7 +85,7 @@ def _rewrite(
     return safe
 
 
-def _missed(safe: exp.Expression) -> exp.Expression:
+def _missed(safe: exp.Expr) -> exp.Expr:
     """True where the safe form gave up, for rows whose operands are all there."""
     if isinstance(safe, exp.Bracket):
         # An element may be NULL by itself; only a place outside the array is a failure.
@@ -94,7 +94,7 @@ def _missed(safe: exp.Expression) -> exp.Expression:
 
 
 def _children(
-    node: exp.Expression, guards: tuple[exp.Expression, ...], failures: list[exp.Expression], inside_lambda: bool
+    node: exp.Expr, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], inside_lambda: bool
 ) -> None:
     for child in list(node.iter_expressions()):
         if isinstance(child, (exp.DataType, exp.Identifier)):
@@ -105,8 +105,8 @@ def _children(
 
 
 def _step(
-    child: exp.Expression, guards: tuple[exp.Expression, ...], failures: list[exp.Expression], inside_lambda: bool
-) -> exp.Expression:
+    child: exp.Expr, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], inside_lambda: bool
+) -> exp.Expr:
     replacement = _rewrite(child, guards, failures, inside_lambda=inside_lambda)
     if replacement is not child:
         child.replace(replacement)
@@ -114,7 +114,7 @@ def _step(
 
 
 def _logic(
-    node: exp.Expression, guards: tuple[exp.Expression, ...], failures: list[exp.Expression], inside_lambda: bool
+    node: exp.Expr, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], inside_lambda: bool
 ) -> None:
     left = _step(node.this, guards, failures, inside_lambda)
     stops = exp.false() if isinstance(node, exp.And) else exp.true()
@@ -123,7 +123,7 @@ def _logic(
 
 
 def _case(
-    node: exp.Case, guards: tuple[exp.Expression, ...], failures: list[exp.Expression], inside_lambda: bool
+    node: exp.Case, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], inside_lambda: bool
 ) -> None:
     subject = node.this
     if subject is not None:
@@ -138,7 +138,7 @@ def _case(
         _step(node.args["default"], path, failures, inside_lambda)
 
 
-def _if(node: exp.If, guards: tuple[exp.Expression, ...], failures: list[exp.Expression], inside_lambda: bool) -> None:
+def _if(node: exp.If, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], inside_lambda: bool) -> None:
     condition = _step(node.this, guards, failures, inside_lambda)
     _step(node.args["true"], (*guards, condition.copy()), failures, inside_lambda)
     if node.args.get("false") is not None:
@@ -147,7 +147,7 @@ def _if(node: exp.If, guards: tuple[exp.Expression, ...], failures: list[exp.Exp
 
 
 def _coalesce(
-    node: exp.Coalesce, guards: tuple[exp.Expression, ...], failures: list[exp.Expression], inside_lambda: bool
+    node: exp.Coalesce, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], inside_lambda: bool
 ) -> None:
     path = guards
     for child in [node.this, *node.expressions]:
@@ -155,7 +155,7 @@ def _coalesce(
         path = (*path, is_null(value.copy()))
 
 
-def _safe_form(node: exp.Expression) -> tuple[exp.Expression | None, list[exp.Expression]]:
+def _safe_form(node: exp.Expr) -> tuple[exp.Expr | None, list[exp.Expr]]:
     """The form that gives NULL instead of raising, and the operands that must be there for that to be a failure."""
     match node:
         case exp.TryCast():
@@ -189,12 +189,12 @@ def _safe_form(node: exp.Expression) -> tuple[exp.Expression | None, list[exp.Ex
             return None, []
 
 
-def _typed(safe: exp.Expression, like: exp.Expression) -> exp.Expression:
+def _typed(safe: exp.Expr, like: exp.Expr) -> exp.Expr:
     safe.type = like.type
     return safe
 
 
-def _safe_arithmetic(node: exp.Expression) -> tuple[exp.Expression | None, list[exp.Expression]]:
+def _safe_arithmetic(node: exp.Expr) -> tuple[exp.Expr | None, list[exp.Expr]]:
     sides = [node.this, node.expression]
     kinds = [family(side.unnest().type) for side in sides]
     if not set(kinds) <= {"number", "unknown"} or any(isinstance(side, exp.Interval) for side in sides):
@@ -208,12 +208,12 @@ def _safe_arithmetic(node: exp.Expression) -> tuple[exp.Expression | None, list[
     return _typed(safe, node), sides
 
 
-def _is_nonzero(node: exp.Expression) -> bool:
+def _is_nonzero(node: exp.Expr) -> bool:
     inner = node.unnest()
     return isinstance(inner, exp.Literal) and not inner.is_string and float(inner.name) != 0
 
 
-def _safe_element(node: exp.Bracket) -> tuple[exp.Expression | None, list[exp.Expression]]:
+def _safe_element(node: exp.Bracket) -> tuple[exp.Expr | None, list[exp.Expr]]:
     base = node.this.type
     if base is None or base.this not in {exp.DataType.Type.ARRAY, exp.DataType.Type.LIST} or node.args.get("safe"):
         return None, []
@@ -226,7 +226,7 @@ def _safe_element(node: exp.Bracket) -> tuple[exp.Expression | None, list[exp.Ex
     return _typed(safe, node), [node.this, *node.expressions]
 
 
-def _safe_parse(node: exp.Expression) -> tuple[exp.Expression | None, list[exp.Expression]]:
+def _safe_parse(node: exp.Expr) -> tuple[exp.Expr | None, list[exp.Expr]]:
     if family(node.this.type) in {"date", "timestamp"}:
         return None, []
     wanted = "date" if isinstance(node, (exp.TsOrDsToDate, exp.StrToDate)) else "timestamp"
@@ -241,7 +241,7 @@ def _safe_parse(node: exp.Expression) -> tuple[exp.Expression | None, list[exp.E
     return _typed(safe, node), [node.this]
 
 
-def _safe_call(node: exp.Expression) -> tuple[exp.Expression | None, list[exp.Expression]]:
+def _safe_call(node: exp.Expr) -> tuple[exp.Expr | None, list[exp.Expr]]:
     if not isinstance(node, exp.Anonymous):
         return None, []
     name = node.name.lower()

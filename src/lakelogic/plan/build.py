@@ -181,7 +181,7 @@ def _link_relation(name: str, facts: Mapping[str, tuple[Column, ...]], columns: 
 
 def _link_read(bench: Workbench, index: int) -> LinkRead:
     link = bench.contract.links[index]
-    condition: exp.Expression | None = None
+    condition: exp.Expr | None = None
     if link.filter is not None:
         with bench.reporting(f"links.{index}.filter"):
             condition = parse_expression(link.filter, bench.contract.dialect)

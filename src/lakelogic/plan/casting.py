@@ -42,7 +42,7 @@ def cast_column(
     wanted: exp.DataType,
     *,
     pattern: str | None = None,
-    default: exp.Expression | None = None,
+    default: exp.Expr | None = None,
     personal: bool = False,
     required: bool = False,
     comment: str | None = None,
@@ -72,8 +72,8 @@ def cast_column(
 
 
 def _converted(
-    source: Column, wanted: exp.DataType, stored: exp.DataType, raw: exp.Expression, pattern: str | None
-) -> tuple[exp.Expression, exp.Expression | None]:
+    source: Column, wanted: exp.DataType, stored: exp.DataType, raw: exp.Expr, pattern: str | None
+) -> tuple[exp.Expr, exp.Expr | None]:
     kind = family(source.type)
     if wanted.this == exp.DataType.Type.JSON:
         parsed = function("TRY_PARSE_JSON", raw.copy())
@@ -99,11 +99,11 @@ def _converted(
     return value, any_of(failures)
 
 
-def _lost(raw: exp.Expression, value: exp.Expression) -> exp.Expression:
+def _lost(raw: exp.Expr, value: exp.Expr) -> exp.Expr:
     return all_of([is_not_null(raw.copy()), is_null(value.copy())])
 
 
-def _not_finite(value: exp.Expression) -> exp.Expression:
+def _not_finite(value: exp.Expr) -> exp.Expr:
     """NaN or infinity: the difference of such a value and itself is not zero."""
     difference = exp.paren(exp.Sub(this=value.copy(), expression=value.copy()))
     return exp.NEQ(this=difference, expression=exp.Literal.number("0"))

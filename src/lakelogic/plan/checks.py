@@ -17,7 +17,7 @@ class Failure:
     """A check and the condition under which a row fails it."""
 
     check: Check
-    condition: exp.Expression
+    condition: exp.Expr
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class CheckBook:
 
     def add(
         self,
-        condition: exp.Expression,
+        condition: exp.Expr,
         *,
         name: str,
         message: str,
@@ -60,34 +60,34 @@ def place_of(check: Check) -> tuple[int, int]:
 
 
 def mask_updates(
-    failures: Sequence[Failure], existing: Sequence[str], unless: exp.Expression | None = None
-) -> dict[str, exp.Expression]:
+    failures: Sequence[Failure], existing: Sequence[str], unless: exp.Expr | None = None
+) -> dict[str, exp.Expr]:
     """New values of the masks that these failures touch; masks that are not there yet start at zero.
 
     Rows for which `unless` holds are not judged: a line that could not be split has no values to speak of.
     """
-    grouped: dict[int, list[exp.Expression]] = {}
+    grouped: dict[int, list[exp.Expr]] = {}
     for failure in failures:
         index, position = place_of(failure.check)
         grouped.setdefault(index, []).append(case([(failure.condition, bit(position))], number(0)))
-    updates: dict[str, exp.Expression] = {}
+    updates: dict[str, exp.Expr] = {}
     for index, terms in grouped.items():
         name = mask_name(index)
         if unless is not None:
             terms = [case([(unless.copy(), number(0))], bitwise_or(terms))]
-        before: list[exp.Expression] = [column(name)] if name in existing else []
+        before: list[exp.Expr] = [column(name)] if name in existing else []
         whole = bitwise_or([*before, *terms])
         updates[name] = whole if before else exp.Cast(this=whole, to=named("bigint"))
     return updates
 
 
-def has_failed(check: Check, mask: exp.Expression) -> exp.Expression:
+def has_failed(check: Check, mask: exp.Expr) -> exp.Expr:
     _, position = place_of(check)
     tested = exp.paren(exp.BitwiseAnd(this=mask, expression=bit(position)), copy=False)
     return exp.NEQ(this=tested, expression=number(0))
 
 
-def any_error(checks: Sequence[Check], masks: Sequence[str]) -> exp.Expression:
+def any_error(checks: Sequence[Check], masks: Sequence[str]) -> exp.Expr:
     """True when a row failed any check that rejects; warnings and notes do not."""
     conditions = []
     for index, name in enumerate(masks):
@@ -99,7 +99,7 @@ def any_error(checks: Sequence[Check], masks: Sequence[str]) -> exp.Expression:
     return any_of(conditions)
 
 
-def count_failures(checks: Sequence[Check], masks: Sequence[exp.Expression]) -> tuple[Observation, ...]:
+def count_failures(checks: Sequence[Check], masks: Sequence[exp.Expr]) -> tuple[Observation, ...]:
     """How many rows failed each check; checks that share a name are counted together."""
     named: dict[str, list[Check]] = {}
     for check in checks:

@@ -85,7 +85,7 @@ def _qualified(query: exp.Select, relation: Relation) -> exp.Select:
         node.set("this", exp.to_identifier(ACCEPTED_RELATION, quoted=True))
         if not node.alias:
             node.set("alias", exp.TableAlias(this=exp.to_identifier(SOURCE_NAME, quoted=True)))
-    schema = {ACCEPTED_RELATION: {c.name: c.type.sql("databricks") for c in relation.columns}}
+    schema: dict[str, object] = {ACCEPTED_RELATION: {c.name: c.type.sql("databricks") for c in relation.columns}}
     try:
         qualified = qualify(query, schema=schema, dialect=RESOLVE_DIALECT, validate_qualify_columns=relation.closed)
     except OptimizeError as error:

@@ -14,12 +14,12 @@ def column(name: str, table: str | None = None) -> exp.Column:
     return exp.column(name, table=table, quoted=True)
 
 
-def field(base: exp.Expression, *names: str) -> exp.Expression:
+def field(base: exp.Expr, *names: str) -> exp.Expr:
     """`base.a.b` for a struct."""
     return reduce(lambda left, name: exp.Dot(this=left, expression=exp.to_identifier(name, quoted=True)), names, base)
 
 
-def alias(expression: exp.Expression, name: str) -> exp.Alias:
+def alias(expression: exp.Expr, name: str) -> exp.Expr:
     return exp.alias_(expression, name, quoted=True)
 
 
@@ -27,7 +27,7 @@ def text(value: str) -> exp.Literal:
     return exp.Literal.string(value)
 
 
-def number(value: int | float) -> exp.Expression:
+def number(value: int | float) -> exp.Expr:
     return exp.convert(value)
 
 
@@ -35,25 +35,25 @@ def null() -> exp.Null:
     return exp.null()
 
 
-def null_of(type_: exp.DataType) -> exp.Expression:
+def null_of(type_: exp.DataType) -> exp.Expr:
     """A NULL that has a type; an untyped one has none on Spark."""
     return exp.Cast(this=exp.null(), to=type_.copy())
 
 
-def cast(expression: exp.Expression, type_: exp.DataType) -> exp.Expression:
+def cast(expression: exp.Expr, type_: exp.DataType) -> exp.Expr:
     return exp.Cast(this=expression, to=type_.copy())
 
 
-def try_cast(expression: exp.Expression, type_: exp.DataType) -> exp.Expression:
+def try_cast(expression: exp.Expr, type_: exp.DataType) -> exp.Expr:
     # `safe` makes Spark's generator write TRY_CAST; without it the same node is written as CAST.
     return exp.TryCast(this=expression, to=type_.copy(), safe=True)
 
 
-def as_text(expression: exp.Expression) -> exp.Expression:
+def as_text(expression: exp.Expr) -> exp.Expr:
     return cast(expression, string_type())
 
 
-def function(name: str, *arguments: exp.Expression) -> exp.Expression:
+def function(name: str, *arguments: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
@@ -61,44 +61,44 @@ def placeholder(name: str) -> exp.Placeholder:
     return exp.Placeholder(this=name)
 
 
-def is_null(expression: exp.Expression) -> exp.Expression:
+def is_null(expression: exp.Expr) -> exp.Expr:
     return exp.Is(this=wrap(expression), expression=exp.null())
 
 
-def is_not_null(expression: exp.Expression) -> exp.Expression:
+def is_not_null(expression: exp.Expr) -> exp.Expr:
     return exp.Not(this=is_null(expression))
 
 
-def negate(expression: exp.Expression) -> exp.Expression:
+def negate(expression: exp.Expr) -> exp.Expr:
     return exp.Not(this=exp.paren(expression, copy=False))
 
 
-def wrap(expression: exp.Expression) -> exp.Expression:
+def wrap(expression: exp.Expr) -> exp.Expr:
     """Parentheses around anything that is not a single word, so that no operator can take it apart."""
     simple = (exp.Column, exp.Literal, exp.Func, exp.Paren, exp.Null, exp.Boolean, exp.Cast, exp.Dot, exp.Placeholder)
     return expression if isinstance(expression, simple) else exp.paren(expression, copy=False)
 
 
-def all_of(conditions: Iterable[exp.Expression]) -> exp.Expression:
+def all_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
     parts = [wrap(condition) for condition in conditions]
     return reduce(lambda left, right: exp.And(this=left, expression=right), parts) if parts else exp.true()
 
 
-def any_of(conditions: Iterable[exp.Expression]) -> exp.Expression:
+def any_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
     parts = [wrap(condition) for condition in conditions]
     return reduce(lambda left, right: exp.Or(this=left, expression=right), parts) if parts else exp.false()
 
 
-def case(branches: Iterable[tuple[exp.Expression, exp.Expression]], default: exp.Expression | None = None) -> exp.Case:
+def case(branches: Iterable[tuple[exp.Expr, exp.Expr]], default: exp.Expr | None = None) -> exp.Case:
     ifs = [exp.If(this=condition, true=value) for condition, value in branches]
     return exp.Case(ifs=ifs, default=default)
 
 
-def bit(position: int) -> exp.Expression:
+def bit(position: int) -> exp.Expr:
     return exp.Literal.number(str(1 << position))
 
 
-def bitwise_or(values: Iterable[exp.Expression]) -> exp.Expression:
+def bitwise_or(values: Iterable[exp.Expr]) -> exp.Expr:
     """Joined as a balanced tree: a chain of 60 would nest 60 deep in the generated code."""
     parts = [wrap(value) for value in values]
     if not parts:
@@ -112,10 +112,10 @@ def bitwise_or(values: Iterable[exp.Expression]) -> exp.Expression:
     return parts[0]
 
 
-def bind(query: exp.Expression, values: dict[str, exp.Expression]) -> exp.Expression:
+def bind(query: exp.Expr, values: dict[str, exp.Expr]) -> exp.Expr:
     """Replace named placeholders; the rest of the tree is copied unchanged."""
 
-    def replace(node: exp.Expression) -> exp.Expression:
+    def replace(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Placeholder) and node.name in values:
             return values[node.name].copy()
         return node

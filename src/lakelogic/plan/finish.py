@@ -14,7 +14,7 @@ from lakelogic.plan.schema_gate import Gate, rename_aliases
 from lakelogic.plan.stage_builder import Output, StageBuilder, keep
 from lakelogic.plan.steps.effects import made_columns
 from lakelogic.plan.types import string_type
-from lakelogic.plan.verdict import Secrecy, close_stage
+from lakelogic.plan.verdict import Owner, Secrecy, close_stage
 from lakelogic.plan.workbench import Workbench, is_carried
 
 
@@ -35,10 +35,10 @@ def finish_stages(bench: Workbench, gate: Gate, *, has_key: bool, barrier: bool)
     contract = bench.contract
     outputs = _target_columns(bench, gate)
     secrecy = Secrecy(_personal(bench, gate), has_key)
-    common = {"dataset": contract.dataset, "version": contract.version}
-    stages = [close_stage(b, _carried(b), gate.columns, secrecy, **common) for b in bench.done]
+    owner = Owner(contract.dataset, contract.version)
+    stages = [close_stage(b, _carried(b), gate.columns, secrecy, owner) for b in bench.done]
     partition_by = contract.materialization.partition_by if contract.materialization else ()
-    stages.append(close_stage(bench.builder, outputs, gate.columns, secrecy, partition_by=partition_by, **common))
+    stages.append(close_stage(bench.builder, outputs, gate.columns, secrecy, owner, partition_by=partition_by))
     strategies = {field.masking.strategy for field in contract.fields if field.masking is not None}
     personal = tuple(c.name for c in gate.columns if c.name in secrecy.personal and c.masking is None)
     return Finish(tuple(stages), bool(strategies & NEEDS_KEY), bool(strategies & HASHES), personal)

@@ -118,7 +118,7 @@ def _unknown_columns(bench: Workbench, gate: Gate) -> Failure:
     )
 
 
-def _upstream(contract: Contract, facts: SourceFacts | None) -> list[tuple[str, exp.Expression]]:
+def _upstream(contract: Contract, facts: SourceFacts | None) -> list[tuple[str, exp.Expr]]:
     """Lineage of the layer before, where the source has it."""
     if facts is None or not contract.lineage.enabled:
         return []

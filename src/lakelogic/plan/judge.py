@@ -53,13 +53,13 @@ def _phase_of(rule: RowRule, bench: Workbench, late: frozenset[str]) -> Phase:
     return "post" if rule_columns(rule, bench.contract.dialect) & late else "pre"
 
 
-def _failed_cast(bench: Workbench, name: str) -> exp.Expression | None:
+def _failed_cast(bench: Workbench, name: str) -> exp.Expr | None:
     """True for rows whose value was there but did not cast: they are not absent."""
     casts = [check for check in bench.builder.book.checks if check.kind == "cast" and check.column == name]
     return any_of([_is_set(check) for check in casts]) if casts else None
 
 
-def _is_set(check: Check) -> exp.Expression:
+def _is_set(check: Check) -> exp.Expr:
     return has_failed(check, column(mask_name(place_of(check)[0])))
 
 

@@ -29,7 +29,7 @@ def mask_output(found: Column, masking: Masking) -> Output:
     return Output(target, _masked(given, masking, type_))
 
 
-def _masked(given: exp.Expression, masking: Masking, type_: exp.DataType) -> exp.Expression:
+def _masked(given: exp.Expr, masking: Masking, type_: exp.DataType) -> exp.Expr:
     match masking.strategy:
         case "hash":
             return function(HMAC_FUNCTION, given)
@@ -48,7 +48,7 @@ def _masked(given: exp.Expression, masking: Masking, type_: exp.DataType) -> exp
             return _partial(given, masking.keep, masking.side)
 
 
-def _partial(given: exp.Expression, kept: int, side: str) -> exp.Expression:
+def _partial(given: exp.Expr, kept: int, side: str) -> exp.Expr:
     """Stars with the last (or first) characters; a value that short is all stars, else it would show whole."""
     length = exp.Length(this=given)
     stars = function("REPEAT", text("*"), exp.Sub(this=length.copy(), expression=number(kept)))
@@ -62,7 +62,7 @@ def _partial(given: exp.Expression, kept: int, side: str) -> exp.Expression:
     return case([(short, function("REPEAT", text("*"), length.copy()))], joined)
 
 
-def hide_in_quarantine(value: exp.Expression, *, has_key: bool) -> exp.Expression:
+def hide_in_quarantine(value: exp.Expr, *, has_key: bool) -> exp.Expr:
     """A personal value as it stands in the quarantine: encrypted where there is a key, else not at all."""
     given = as_text(value)
     if has_key:

@@ -91,7 +91,7 @@ class Observation:
     """A number taken from rows while they pass by on their way to the files."""
 
     name: str  # "failed:<check name>"
-    aggregate: exp.Expression  # e.g. SUM(CASE WHEN ... THEN 1 ELSE 0 END)
+    aggregate: exp.Expr  # e.g. SUM(CASE WHEN ... THEN 1 ELSE 0 END)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class LinkRead:
     path: str
     format: str | None
     columns: tuple[str, ...] = ()  # empty: all
-    filter: exp.Expression | None = None
+    filter: exp.Expr | None = None
     broadcast: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
 
@@ -132,7 +132,7 @@ class DatasetCheck:
     """A number over the accepted rows, and the bounds (inclusive) it must keep."""
 
     name: str
-    value: exp.Expression  # scalar expression or scalar subquery over relation "accepted"
+    value: exp.Expr  # scalar expression or scalar subquery over relation "accepted"
     message: str
     severity: Severity = "error"
     minimum: float | None = None

@@ -24,9 +24,9 @@ def parse_term(term: str) -> tuple[str, bool]:
     return found["name"].strip("`"), (found["direction"] or "asc").lower() == "desc"
 
 
-def order_terms(terms: Sequence[str], relation: Relation, *, flip: bool = False) -> list[exp.Expression]:
+def order_terms(terms: Sequence[str], relation: Relation, *, flip: bool = False) -> list[exp.Expr]:
     """The author's order; absent values come last, whichever way it runs."""
-    ordered: list[exp.Expression] = []
+    ordered: list[exp.Expr] = []
     for term in terms:
         name, descending = parse_term(term)
         if relation.find(name) is None and relation.closed:
@@ -35,13 +35,13 @@ def order_terms(terms: Sequence[str], relation: Relation, *, flip: bool = False)
     return ordered
 
 
-def tie_breakers(columns: Sequence[Column], *, but: Sequence[str] = ()) -> list[exp.Expression]:
+def tie_breakers(columns: Sequence[Column], *, but: Sequence[str] = ()) -> list[exp.Expr]:
     """All other columns, so that equal rows by the author's order still have one and the same winner."""
     sortable = [c for c in columns if c.name not in but and family(c.type) not in {"complex", "unknown", "binary"}]
     return [exp.Ordered(this=column(c.name), desc=False, nulls_first=False) for c in sortable]
 
 
-def row_number(partition: Sequence[exp.Expression], order: Sequence[exp.Expression]) -> exp.Window:
+def row_number(partition: Sequence[exp.Expr], order: Sequence[exp.Expr]) -> exp.Window:
     return exp.Window(
         this=exp.RowNumber(), partition_by=list(partition), order=exp.Order(expressions=list(order)), over="OVER"
     )

@@ -47,7 +47,7 @@ def quarantine_rows(
     return query, tuple(o.column for o in outputs)
 
 
-def _lineage(rejected: exp.Expression, version: str) -> list[Output]:
+def _lineage(rejected: exp.Expr, version: str) -> list[Output]:
     timestamp = named("timestamp")
     return [
         Output(Column(RUN_ID, string_type()), placeholder("run_id")),
@@ -63,13 +63,13 @@ def _array(name: str, checks: Sequence[Check], value, *, distinct: bool = False)
     for check in checks:
         mask = field(column(REJECTED_COLUMN), mask_field(place_of(check)[0]))
         items.append(case([(has_failed(check, mask), value(check))]))
-    array: exp.Expression = exp.ArrayCompact(this=exp.Array(expressions=items or [text("")]))
+    array: exp.Expr = exp.ArrayCompact(this=exp.Array(expressions=items or [text("")]))
     if distinct:
         array = exp.ArraySort(this=exp.ArrayDistinct(this=array))
     return Output(Column(name, type_), array)
 
 
-def _message(check: Check, raw: Sequence[Column], personal: frozenset[str]) -> exp.Expression:
+def _message(check: Check, raw: Sequence[Column], personal: frozenset[str]) -> exp.Expr:
     found = next((c for c in raw if c.name == check.column), None)
     if check.kind == "malformed":
         why = field(column(REJECTED_COLUMN), "malformed")
@@ -92,7 +92,7 @@ def mask_field(index: int) -> str:
     return mask_name(index).removeprefix("_lakelogic_")
 
 
-def _stable_id(rejected: exp.Expression) -> exp.Expression:
+def _stable_id(rejected: exp.Expr) -> exp.Expr:
     """The content's hash; equal rows of one file are told apart by a number."""
     id_ = field(rejected.copy(), "id")
     order = exp.Order(expressions=[exp.Ordered(this=id_.copy(), nulls_first=False)])

@@ -15,7 +15,7 @@ from lakelogic.plan.workbench import Workbench
 LEFT, RIGHT = "current", "linked"
 
 
-def not_in_link(rule: r.ReferentialIntegrity, bench: Workbench) -> exp.Expression:
+def not_in_link(rule: r.ReferentialIntegrity, bench: Workbench) -> exp.Expr:
     """True for a value that the link does not hold; an absent value is not judged."""
     link = bench.link(rule.reference)
     key = bench.link_column(link, rule.key)
@@ -31,7 +31,7 @@ def not_in_link(rule: r.ReferentialIntegrity, bench: Workbench) -> exp.Expressio
     return all_of([is_not_null(column(rule.field)), is_null(column(answer))])
 
 
-def outside_life(rule: r.LifecycleWindow, bench: Workbench) -> exp.Expression:
+def outside_life(rule: r.LifecycleWindow, bench: Workbench) -> exp.Expr:
     """True for an event that no life of its subject covers; an unknown subject has no life."""
     link = bench.link(rule.reference)
     _require_same_family(bench.require(rule.event_key), bench.link_column(link, rule.reference_key), rule.reference)
@@ -39,7 +39,7 @@ def outside_life(rule: r.LifecycleWindow, bench: Workbench) -> exp.Expression:
     bench.link_column(link, rule.start_field)
     bench.link_column(link, rule.end_field)
     timestamp = named("timestamp")
-    end: exp.Expression = cast(column(rule.end_field), timestamp)
+    end: exp.Expr = cast(column(rule.end_field), timestamp)
     if rule.end_default is not None:
         end = exp.Coalesce(this=end, expressions=[cast(text(rule.end_default), timestamp)])
     start = cast(column(rule.start_field), timestamp)
@@ -65,7 +65,7 @@ def outside_life(rule: r.LifecycleWindow, bench: Workbench) -> exp.Expression:
     return all_of([*known, exp.Not(this=exp.Is(this=exp.paren(found), expression=exp.true()))])
 
 
-def _join_answer(bench: Workbench, label: str, right: exp.Subquery, on: str, value: exp.Expression) -> str:
+def _join_answer(bench: Workbench, label: str, right: exp.Subquery, on: str, value: exp.Expr) -> str:
     """Left join one value per key and carry it as a hidden column; gives the column's name."""
     name = f"{HIDDEN_PREFIX}answer_{len(bench.builder.segments)}"
     ours = exp.Column(this=exp.Star(), table=exp.to_identifier(LEFT, quoted=True))

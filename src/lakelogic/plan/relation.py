@@ -64,7 +64,7 @@ def unknown_column(name: str, known: Iterable[str]) -> SqlProblem:
     return SqlProblem("LL220", f"there is no column `{name}`", hint)
 
 
-def resolve(expression: exp.Expression, relation: Relation, *, strict: bool = True) -> exp.Expression:
+def resolve(expression: exp.Expr, relation: Relation, *, strict: bool = True) -> exp.Expr:
     """Tie every name in a row expression to a column of the relation; refuse names it does not have.
 
     In an open relation an unknown name is only refused when it looks like a slip, or when `strict`.
@@ -78,7 +78,7 @@ def resolve(expression: exp.Expression, relation: Relation, *, strict: bool = Tr
         if len(parts) > 1 and parts[0] in {SOURCE_NAME, relation.name}:
             parts = parts[1:]
         _require(parts[0], relation, strict)
-        found: exp.Expression = column(parts[0])
+        found: exp.Expr = column(parts[0])
         for part in parts[1:]:
             found = exp.Dot(this=found, expression=exp.to_identifier(part, quoted=True))
         if node is tree:
@@ -94,17 +94,17 @@ def _require(name: str, relation: Relation, strict: bool) -> None:
         raise unknown_column(name, relation.names)
 
 
-def _lambda_names(tree: exp.Expression) -> set[str]:
+def _lambda_names(tree: exp.Expr) -> set[str]:
     return {name.name for node in tree.find_all(exp.Lambda) for name in node.expressions}
 
 
-def referenced(expression: exp.Expression) -> frozenset[str]:
+def referenced(expression: exp.Expr) -> frozenset[str]:
     """Names of the columns that an expression reads."""
     bound = _lambda_names(expression)
     return frozenset(node.parts[0].name for node in expression.find_all(exp.Column)) - bound
 
 
-def origins_of(expression: exp.Expression, relation: Relation) -> frozenset[str]:
+def origins_of(expression: exp.Expr, relation: Relation) -> frozenset[str]:
     """Source columns that an expression is made of, for following personal data through the steps."""
     found: frozenset[str] = frozenset()
     for name in referenced(expression):

@@ -103,11 +103,11 @@ def _on_null(rule: RowRule, bench: Workbench) -> str:
     return rule.on_null or bench.contract.quality.on_null
 
 
-def _with_null(failed: exp.Expression, value: exp.Expression, rule: RowRule, bench: Workbench) -> exp.Expression:
+def _with_null(failed: exp.Expr, value: exp.Expr, rule: RowRule, bench: Workbench) -> exp.Expr:
     return any_of([is_null(value), failed]) if _on_null(rule, bench) == "fail" else failed
 
 
-def _add(rule: RowRule, bench: Workbench, failed: exp.Expression, words: str) -> Failure:
+def _add(rule: RowRule, bench: Workbench, failed: exp.Expr, words: str) -> Failure:
     return bench.builder.book.add(
         failed,
         name=rule.name or words,
@@ -118,14 +118,14 @@ def _add(rule: RowRule, bench: Workbench, failed: exp.Expression, words: str) ->
     )
 
 
-def field_failures(field: ModelField, bench: Workbench, *, absent_unless: exp.Expression | None) -> Iterator[Failure]:
+def field_failures(field: ModelField, bench: Workbench, *, absent_unless: exp.Expr | None) -> Iterator[Failure]:
     """The checks that a field's own limits make; `absent_unless` keeps a failed cast from counting as absence."""
     found = bench.relation.find(field.name)
     if found is None:
         return
     value = column(field.name)
 
-    def add(failed: exp.Expression, words: str, category: str = "validity") -> Failure:
+    def add(failed: exp.Expr, words: str, category: str = "validity") -> Failure:
         return bench.builder.book.add(
             failed, name=f"{words}", message=f"Rule failed: {words}", category=category, kind="rule", column=field.name
         )
@@ -163,12 +163,12 @@ def field_failures(field: ModelField, bench: Workbench, *, absent_unless: exp.Ex
         yield _add(rule, bench, not_in_link(rule, bench), f"{field.name} is in {rule.reference}.{rule.key}")
 
 
-def _not_in(found: Column, values: tuple[object, ...]) -> exp.Expression:
+def _not_in(found: Column, values: tuple[object, ...]) -> exp.Expr:
     items = [_as(found, value) for value in values]
     return negate(exp.In(this=column(found.name), expressions=items))
 
 
-def _as(found: Column, value: object) -> exp.Expression:
+def _as(found: Column, value: object) -> exp.Expr:
     """A value of the contract in the type of the column that it is compared with."""
     kind = family(found.type)
     if kind == "text":
@@ -180,10 +180,11 @@ def _as(found: Column, value: object) -> exp.Expression:
     return literal(value)
 
 
-def _out_of_range(found: Column, low: object, high: object, inclusive: bool) -> tuple[exp.Expression, str]:
+def _out_of_range(found: Column, low: object, high: object, inclusive: bool) -> tuple[exp.Expr, str]:
     below, above = (exp.LT, exp.GT) if inclusive else (exp.LTE, exp.GTE)
     signs = (">=", "<=") if inclusive else (">", "<")
-    conditions, words = [], []
+    conditions: list[exp.Expr] = []
+    words = []
     if low is not None:
         conditions.append(below(this=column(found.name), expression=_as(found, low)))
         words.append(f"{found.name} {signs[0]} {low}")

@@ -32,7 +32,7 @@ _NOW_NAMES = {"now", "getdate", "current_timestamp", "localtimestamp"}
 _WRITES = (exp.DDL, exp.DML, exp.Command, exp.Drop, exp.Alter, exp.TruncateTable, exp.Set, exp.Use, exp.Describe)
 
 
-_Tree = TypeVar("_Tree", bound=exp.Expression)
+_Tree = TypeVar("_Tree", bound=exp.Expr)
 
 
 class SqlProblem(Exception):
@@ -46,14 +46,14 @@ class SqlProblem(Exception):
         return Problem(self.code, self.message, place, self.hint)
 
 
-def parse_expression(sql: str, dialect: str = "spark") -> exp.Expression:
+def parse_expression(sql: str, dialect: str = "spark") -> exp.Expr:
     """Parse one scalar expression such as a rule or a filter."""
     return _parsed_expression(sql, dialect).copy()
 
 
 # A contract's SQL is asked for many times: what it makes, what it reads, what it means.
 @lru_cache(maxsize=1024)
-def _parsed_expression(sql: str, dialect: str) -> exp.Expression:
+def _parsed_expression(sql: str, dialect: str) -> exp.Expr:
     tree = _parse_one(sql, dialect)
     if isinstance(tree, exp.Alias):
         raise SqlProblem("LL211", f"`{sql}` must not name its result", "leave out `AS ...`")
@@ -87,6 +87,7 @@ def _parsed_query(sql: str, dialect: str) -> exp.Query:
     if not tree.find(exp.From):
         columns = re.sub(r"(?i)^\s*select\b", "", sql, count=1)
         tree = _parse_one(f"SELECT *, {columns} FROM source", dialect, shown=sql)
+    assert isinstance(tree, exp.Query)
     _refuse_forbidden(tree)
     return fix_clock(tree)
 
@@ -101,7 +102,7 @@ def fix_clock(tree: _Tree) -> _Tree:
     timestamp = named("timestamp")
     date = named("date")
 
-    def replace(node: exp.Expression) -> exp.Expression:
+    def replace(node: exp.Expr) -> exp.Expr:
         name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
         if isinstance(node, (exp.CurrentTimestamp, exp.Localtimestamp)) or name in _NOW_NAMES:
             return cast(placeholder("now"), timestamp)
@@ -109,10 +110,11 @@ def fix_clock(tree: _Tree) -> _Tree:
             return cast(placeholder("today"), date)
         return node
 
-    return tree.transform(replace, copy=False)
+    replaced: _Tree = tree.transform(replace, copy=False)  # type: ignore[assignment]
+    return replaced
 
 
-def _parse_one(sql: str, dialect: str, shown: str | None = None) -> exp.Expression:
+def _parse_one(sql: str, dialect: str, shown: str | None = None) -> exp.Expr:
     try:
         trees = [tree for tree in sqlglot.parse(sql, dialect=PARSE_DIALECTS.get(dialect, dialect)) if tree is not None]
     except TokenError as error:
@@ -133,7 +135,7 @@ def _first_line(error: Exception) -> str:
     return re.sub(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>", r"\1 misses an operand", first)
 
 
-def _refuse_forbidden(tree: exp.Expression) -> None:
+def _refuse_forbidden(tree: exp.Expr) -> None:
     for node in tree.walk():
         if isinstance(node, _WRITES) or (isinstance(node, exp.Into)):
             raise SqlProblem("LL203", f"`{node.key.upper()}` is not allowed here", "a contract only reads: use SELECT")

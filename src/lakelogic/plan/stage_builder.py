@@ -18,7 +18,7 @@ class Output:
     """A column of the next relation: its name and type, and how it is made from the current one."""
 
     column: Column
-    expression: exp.Expression
+    expression: exp.Expr
 
 
 def keep(column_: Column) -> Output:
@@ -40,10 +40,10 @@ class StageBuilder:
         outputs: Iterable[Output],
         *,
         failures: Sequence[Failure] = (),
-        unless: exp.Expression | None = None,
-        new_hidden: Sequence[tuple[str, exp.Expression]] = (),
-        where: exp.Expression | None = None,
-        source: exp.Expression | None = None,
+        unless: exp.Expr | None = None,
+        new_hidden: Sequence[tuple[str, exp.Expr]] = (),
+        where: exp.Expr | None = None,
+        source: exp.Expr | None = None,
         effect: Effect = "same",
     ) -> None:
         """Append a segment that makes `outputs` from the current relation and carries the hidden columns along."""
@@ -69,7 +69,7 @@ class StageBuilder:
         self.segments.append(Segment(name, query, columns, label, effect, counted=effect != "same"))
         self.relation = replace(self.relation, name=name, columns=columns, hidden=tuple(hidden), origins=origins)
 
-    def failed(self) -> exp.Expression:
+    def failed(self) -> exp.Expr:
         """True for rows that failed a check so far."""
         return any_error(self.book.checks, self.relation.failed_columns)
 

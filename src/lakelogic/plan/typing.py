@@ -24,7 +24,7 @@ _WORDS: dict[Family, str] = {"text": "text", "number": "a number", "boolean": "a
                              "timestamp": "a timestamp", "binary": "binary", "complex": "a nested value"}  # fmt: skip
 
 
-def annotate(expression: exp.Expression, relation: Relation) -> exp.Expression:
+def annotate(expression: exp.Expr, relation: Relation) -> exp.Expr:
     """Give every node of a resolved row expression its type."""
     select = exp.select(expression.copy()).from_(exp.to_table("r", dialect="databricks"))
     for node in select.find_all(exp.Column):
@@ -43,7 +43,7 @@ def _schema(columns: tuple[Column, ...]) -> MappingSchema:
     return MappingSchema({"r": {c.name: c.type for c in columns}}, dialect=_DIALECT, normalize=False)
 
 
-def check_types(expression: exp.Expression) -> exp.Expression:
+def check_types(expression: exp.Expr) -> exp.Expr:
     """Refuse comparisons and arithmetic between families; spell out the harmless conversions."""
     # Parentheses hide the kind of what they hold; look through them.
     for node in list(expression.walk()):
@@ -64,7 +64,7 @@ def check_types(expression: exp.Expression) -> exp.Expression:
     return expression
 
 
-def require_boolean(expression: exp.Expression, sql: str) -> None:
+def require_boolean(expression: exp.Expr, sql: str) -> None:
     if family(expression.type) not in {"boolean", "unknown"}:
         raise SqlProblem(
             "LL223",
@@ -73,11 +73,11 @@ def require_boolean(expression: exp.Expression, sql: str) -> None:
         )
 
 
-def _kind(node: exp.Expression) -> Family:
+def _kind(node: exp.Expr) -> Family:
     return family(node.unnest().type)
 
 
-def _check_pair(node: exp.Expression, left: exp.Expression, right: exp.Expression) -> None:
+def _check_pair(node: exp.Expr, left: exp.Expr, right: exp.Expr) -> None:
     kinds = (_kind(left), _kind(right))
     if kinds[0] == kinds[1] or "unknown" in kinds or set(kinds) == {"date", "timestamp"}:
         return
@@ -91,14 +91,15 @@ def _check_pair(node: exp.Expression, left: exp.Expression, right: exp.Expressio
     )
 
 
-def _convert_literal(value: exp.Expression, other: exp.Expression) -> bool:
+def _convert_literal(value: exp.Expr, other: exp.Expr) -> bool:
     """A date written as text, or a boolean written as 0 or 1: the same in every engine once spelled out."""
     kind = _kind(other)
     if isinstance(value, exp.Literal) and value.is_string and kind in {"date", "timestamp"}:
         _require_instant(value)
-        assert other.unnest().type is not None
-        replacement = cast(value.copy(), other.unnest().type)
-        replacement.type = other.unnest().type
+        type_ = other.unnest().type
+        assert type_ is not None
+        replacement = cast(value.copy(), type_)
+        replacement.type = type_
         value.replace(replacement)
         return True
     if kind == "boolean" and isinstance(value, exp.Literal) and value.name in {"0", "1"} and not value.is_string:
@@ -116,7 +117,7 @@ def _require_instant(value: exp.Literal) -> None:
         raise SqlProblem("LL224", f"`'{value.name}'` is not a date", "write it as 'yyyy-mm-dd'") from None
 
 
-def _named(node: exp.Expression) -> str:
+def _named(node: exp.Expr) -> str:
     inner = node.unnest()
     kind = type_name(inner.type) if inner.type is not None else "unknown"
     if isinstance(inner, exp.Column):
@@ -124,7 +125,7 @@ def _named(node: exp.Expression) -> str:
     return _WORDS.get(family(inner.type), kind)
 
 
-def _check_arithmetic(node: exp.Expression) -> None:
+def _check_arithmetic(node: exp.Expr) -> None:
     for side in (node.this, node.expression):
         kind = _kind(side)
         if kind in {"text", "boolean", "complex", "binary"}:
@@ -135,7 +136,7 @@ def _check_arithmetic(node: exp.Expression) -> None:
             )
 
 
-def _check_text(node: exp.Expression) -> None:
+def _check_text(node: exp.Expr) -> None:
     kind = _kind(node.this)
     if kind not in {"text", "unknown"}:
         raise SqlProblem(
@@ -145,7 +146,7 @@ def _check_text(node: exp.Expression) -> None:
         )
 
 
-def _check_logic(node: exp.Expression) -> None:
+def _check_logic(node: exp.Expr) -> None:
     sides = [node.this] if isinstance(node, exp.Not) else [node.this, node.expression]
     for side in sides:
         if _kind(side) not in {"boolean", "unknown"}:
@@ -156,6 +157,6 @@ def _check_logic(node: exp.Expression) -> None:
             )
 
 
-def _shown(node: exp.Expression) -> str:
+def _shown(node: exp.Expr) -> str:
     """The author's words again: without the quotes that resolving added."""
     return shorten(node.sql("databricks").replace("`", ""))

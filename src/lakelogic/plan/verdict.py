@@ -40,21 +40,28 @@ class Secrecy:
     has_key: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose rows these are."""
+
+    dataset: str
+    version: str
+
+
 def close_stage(
     builder: StageBuilder,
     outputs: Sequence[Output],
     raw: Sequence[Column],
     secrecy: Secrecy,
+    owner: Owner,
     *,
-    dataset: str,
-    version: str,
     partition_by: tuple[str, ...] = (),
 ) -> Stage:
     """Finish a stage: rows that failed an error check go to the rejected files, all others to the accepted ones."""
     relation = builder.relation
     masks = relation.failed_columns
     rejected_when = any_error(builder.book.checks, masks)
-    keeper = _RejectedRow(builder, tuple(raw), secrecy, dataset)
+    keeper = _RejectedRow(builder, tuple(raw), secrecy, owner.dataset)
     query = exp.select(
         *[alias(o.expression, o.column.name) for o in outputs],
         alias(case([(rejected_when.copy(), text(REJECTED))], text(ACCEPTED)), VERDICT_COLUMN),
@@ -63,7 +70,7 @@ def close_stage(
     columns = tuple(o.column for o in outputs)
     last = Segment(f"verdict_{builder.number}", query, columns, "split by verdict")
     quarantine, quarantine_columns = quarantine_rows(
-        builder.book.checks, keeper.columns(), version, secrecy.personal
+        builder.book.checks, keeper.columns(), owner.version, secrecy.personal
     )
     soft = [check for check in builder.book.checks if check.severity != "error"]
     return Stage(
@@ -101,7 +108,7 @@ class _RejectedRow:
             return tuple(Column(c.name, self._type(c)) for c in self.builder.relation.columns)
         return tuple(Column(c.name, self._type(c)) for c in self.raw)
 
-    def struct(self) -> exp.Expression:
+    def struct(self) -> exp.Expr:
         hidden = self.builder.relation.hidden
         columns = self._source_columns()
         values = [alias(self._kept(c, value), c.name) for c, value in columns]
@@ -120,7 +127,7 @@ class _RejectedRow:
     def _has_raw(self) -> bool:
         return RAW_COLUMN in self.builder.relation.hidden
 
-    def _source_columns(self) -> list[tuple[Column, exp.Expression]]:
+    def _source_columns(self) -> list[tuple[Column, exp.Expr]]:
         """The row as read; after a step that made new rows, the row as that step made it."""
         if self._has_raw:
             return [(c, field(column(RAW_COLUMN), c.name)) for c in self.raw]
@@ -135,19 +142,19 @@ class _RejectedRow:
     def _type(self, c: Column) -> exp.DataType:
         return string_type() if self._is_personal(c) else c.type
 
-    def _kept(self, c: Column, value: exp.Expression) -> exp.Expression:
+    def _kept(self, c: Column, value: exp.Expr) -> exp.Expr:
         return hide_in_quarantine(value, has_key=self.secrecy.has_key) if self._is_personal(c) else value
 
-    def _record(self, record: exp.Expression) -> exp.Expression:
+    def _record(self, record: exp.Expr) -> exp.Expr:
         """A line that could not be split may hold anything, also personal data."""
         if not self.secrecy.personal or RECORD_COLUMN not in self.builder.relation.hidden:
             return record
         return hide_in_quarantine(record, has_key=self.secrecy.has_key)
 
-    def _id(self, columns: list[tuple[Column, exp.Expression]], record: exp.Expression) -> exp.Expression:
+    def _id(self, columns: list[tuple[Column, exp.Expr]], record: exp.Expr) -> exp.Expr:
         hidden = self.builder.relation.hidden
         source = column(SOURCE_COLUMN) if SOURCE_COLUMN in hidden else text("")
-        parts: list[exp.Expression] = [text(self.dataset), source, record.copy()]
+        parts: list[exp.Expr] = [text(self.dataset), source, record.copy()]
         parts += [value.copy() if family(c.type) == "text" else _textual(c, value) for c, value in columns]
         joined = []
         for part in parts:
@@ -159,5 +166,5 @@ class _RejectedRow:
         )
 
 
-def _textual(c: Column, value: exp.Expression) -> exp.Expression:
+def _textual(c: Column, value: exp.Expr) -> exp.Expr:
     return function("TO_JSON", value.copy()) if family(c.type) == "complex" else as_text(value.copy())

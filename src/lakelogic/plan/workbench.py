@@ -25,9 +25,9 @@ from lakelogic.plan.typing import annotate, check_types, require_boolean
 class Compiled:
     """An author's expression, ready for a query: it cannot raise; `failure` says for which rows it would have."""
 
-    expression: exp.Expression
+    expression: exp.Expr
     type: exp.DataType
-    failure: exp.Expression | None
+    failure: exp.Expr | None
 
 
 @dataclass(slots=True)
@@ -79,10 +79,10 @@ class Workbench:
         require_boolean(typed, sql)
         return _compiled(attempt(typed))
 
-    def compile(self, parsed: exp.Expression, *, strict: bool = False) -> Compiled:
+    def compile(self, parsed: exp.Expr, *, strict: bool = False) -> Compiled:
         return _compiled(attempt(self._typed(parsed, strict)))
 
-    def _typed(self, parsed: exp.Expression, strict: bool) -> exp.Expression:
+    def _typed(self, parsed: exp.Expr, strict: bool) -> exp.Expr:
         if parsed.find(exp.AggFunc):
             raise SqlProblem(
                 "LL214", f"`{parsed.sql('databricks')}` aggregates rows", "use a `rollup` step or a dataset rule"

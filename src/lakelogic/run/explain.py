@@ -109,7 +109,7 @@ def explain(contract: Contract, plan: Plan, engine: str) -> Explanation:
     )
 
 
-def _sql(query: exp.Expression, dialect: str, *, pretty: bool = True) -> str:
+def _sql(query: exp.Expr, dialect: str, *, pretty: bool = True) -> str:
     return query.sql(dialect, pretty=pretty)
 
 

@@ -16,8 +16,10 @@ from lakelogic.run.accounts import Accounts
 from lakelogic.run.manifest import Manifest
 from lakelogic.run.publish import Published
 from lakelogic.run.result import Counts, DatasetOutcome, RuleOutcome, RunResult, TablePlace
+from lakelogic.table.protocol import TableLocation
 
 if TYPE_CHECKING:
+    # `pipeline` tells the story and calls this module; only its word for a run is needed here.
     from lakelogic.run.pipeline import Run
 
 
@@ -39,9 +41,9 @@ def published_result(run: Run, batch: Batch, manifest: Manifest, published: Publ
             for rule in manifest.rules
             if rule.scope == "dataset"
         ),
-        target=TablePlace(run.tables.target.location.path, published.target.version),
+        target=TablePlace(_path(run.places.target), published.target.version),
         quarantine=TablePlace(
-            run.tables.quarantine.location.path, published.quarantine.version if published.quarantine else None
+            _path(run.places.quarantine), published.quarantine.version if published.quarantine else None
         ),
         duration_s=time.monotonic() - run.begun,
         reason=manifest.reason,
@@ -54,11 +56,11 @@ def published_result(run: Run, batch: Batch, manifest: Manifest, published: Publ
 
 
 def _frame(run: Run, manifest: Manifest, *, good: bool) -> Any:
-    place = run.tables.target.location if good else run.tables.quarantine.location
+    place = run.places.target if good else run.places.quarantine
     files = manifest.target_files if good else manifest.quarantine_files
     shape = manifest.target if good else manifest.quarantine
     hidden = manifest.personal if not good and run.has_key else ()
-    staged = StageInput(staged_root=place.path, staged=files, columns=shape.columns)
+    staged = StageInput(staged_root=_path(place), staged=files, columns=shape.columns)
     return run.engine.frame(staged, decrypt=hidden)
 
 
@@ -69,9 +71,8 @@ def _tell(run: Run, manifest: Manifest) -> None:
             f"LakeLogic Alert: {ledger.quarantined} records quarantined in '{run.contract.dataset}'. "
             f"Total: {ledger.read}"
         )
-        name = run.tables.quarantine.location.name
-        logger.info(f"Wrote {ledger.quarantined} quarantined rows to {name}")
-    logger.info(f"Wrote {ledger.accepted} valid rows to {run.tables.target.location.name}")
+        logger.info(f"Wrote {ledger.quarantined} quarantined rows to {_name(run.places.quarantine)}")
+    logger.info(f"Wrote {ledger.accepted} valid rows to {_name(run.places.target)}")
     judged = ledger.accepted + ledger.quarantined
     ratio = ledger.quarantined / judged if judged else 0.0
     layer = run.contract.info.target_layer or "none"
@@ -123,8 +124,8 @@ def _unpublished(run: Run, status: Status, counts: Counts, reason: str) -> RunRe
         dataset=run.contract.dataset,
         status=status,
         counts=counts,
-        target=TablePlace(run.tables.target.location.path),
-        quarantine=TablePlace(run.tables.quarantine.location.path),
+        target=TablePlace(_path(run.places.target)),
+        quarantine=TablePlace(_path(run.places.quarantine)),
         duration_s=time.monotonic() - run.begun,
         reason=reason,
     )
@@ -160,12 +161,12 @@ def _record(
         rows_read=ledger.read if ledger else None,
         rows_accepted=ledger.accepted if ledger else None,
         rows_quarantined=ledger.quarantined if ledger else None,
-        target=run.tables.target.location.path,
+        target=_path(run.places.target),
         target_version=target.version if target else None,
-        quarantine=run.tables.quarantine.location.path,
+        quarantine=_path(run.places.quarantine),
         quarantine_version=quarantine.version if quarantine else None,
         layer=run.contract.info.target_layer,
-        engine=run.engine.name,
+        engine=run.context.engine_name,
         contract_version=run.contract.version,
         fingerprint=batch.fingerprint if batch else None,
         reason=result.reason if result else None,
@@ -176,3 +177,13 @@ def _record(
 
 def _counts(ledger: Ledger) -> Counts:
     return Counts(ledger.read, ledger.accepted, ledger.quarantined)
+
+
+def _path(location: TableLocation | None) -> str:
+    assert location is not None
+    return location.path
+
+
+def _name(location: TableLocation | None) -> str:
+    assert location is not None
+    return location.name

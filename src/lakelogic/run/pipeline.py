@@ -17,6 +17,7 @@ from lakelogic.contract.contract import Contract
 from lakelogic.core.clock import Clock, SystemClock
 from lakelogic.core.errors import CapabilityError, LakeLogicError, RunError
 from lakelogic.core.faults import fault_point
+from lakelogic.core.secrets import reveal
 from lakelogic.core.settings import Settings
 from lakelogic.core.slices import FileSlice, FrameSlice, Slice, TableSlice
 from lakelogic.engine.protocol import Engine, ReadSpec
@@ -34,6 +35,7 @@ from lakelogic.run.staging import StagingArea, discard, stage_batch
 from lakelogic.source.files import find_format, format_of
 from lakelogic.source.next_slice import Position, next_slice
 from lakelogic.source.tables import is_delta_table
+from lakelogic.table.location import is_catalog_name
 from lakelogic.table.protocol import TableLocation
 from lakelogic.table.registry import open_table
 
@@ -43,11 +45,16 @@ class RunContext:
     """What a run needs beside the contract: the operator's choices, an engine, a clock."""
 
     settings: Settings
-    engine: Engine
+    engine_name: str
+    open_engine: Callable[[], Engine]  # an engine is started only when there is something to read
     clock: Clock = field(default_factory=SystemClock)
     wait_s: float = 0
     source: str | None = None  # a path given by the caller instead of the contract's
     on_phase: Callable[[str], None] = lambda phase: None
+
+    @property
+    def engine(self) -> Engine:
+        return self.open_engine()
 
 
 def run_contract(contract: Contract, context: RunContext) -> RunResult:
@@ -162,7 +169,7 @@ def make_plan(
 def read_spec(contract: Contract, chosen: Slice) -> ReadSpec:
     """How the slice is to be read: format, options, the names that headerless text has."""
     source = contract.source
-    options = {key: str(value) for key, value in source.options.items()} if source else {}
+    options = {key: str(reveal(value)) for key, value in source.options.items()} if source else {}
     declared = tuple(field.name for field in contract.fields)
     return ReadSpec(_format(contract, chosen), options, None, declared)
 
@@ -191,7 +198,7 @@ def locate_links(contract: Contract, settings: Settings) -> tuple[LinkRead, ...]
                 hint="set `format` on the link",
                 code="LL432",
             )
-        options = {key: str(value) for key, value in link.options.items()}
+        options = {key: str(reveal(value)) for key, value in link.options.items()}
         found.append(LinkRead(link.name, path, format_, link.columns, None, link.broadcast, options))
     return tuple(found)
 
@@ -239,12 +246,20 @@ class Run:
     run_id: str
     started_at: datetime
     holder: Holder
-    tables: Tables
     begun: float = field(default_factory=time.monotonic)
 
     @property
     def engine(self) -> Engine:
         return self.context.engine
+
+    @property
+    def tables(self) -> Tables:
+        """The two tables; opening one may ask the engine's catalog where it lies."""
+        spark = getattr(self.engine, "spark", None)
+        assert self.places.target is not None and self.places.quarantine is not None
+        return Tables(
+            _table(self.contract, self.places.target, spark), _table(self.contract, self.places.quarantine, spark)
+        )
 
     @property
     def control(self) -> str:
@@ -267,14 +282,16 @@ def new_run_id(now: datetime) -> str:
 def _begin(contract: Contract, context: RunContext) -> Run:
     started_at = context.clock.now()
     run_id = new_run_id(started_at)
-    spark = getattr(context.engine, "spark", None)
-    places = find_places(contract, context.settings, source=context.source, catalogs=_catalogs(spark))
-    assert places.target is not None and places.quarantine is not None
+    places = find_places(contract, context.settings, source=context.source, catalogs=_catalogs(contract, context))
     holder = Holder(socket.gethostname(), os.getpid(), run_id, started_at)
-    tables = Tables(_table(contract, places.target, spark), _table(contract, places.quarantine, spark))
+    run = Run(contract, context, places, run_id, started_at, holder)
+    if places.target is None or places.target.catalog_name is None:
+        return run
     # A table that a catalog knows lies where the catalog says.
-    places = replace(places, target=tables.target.location, quarantine=tables.quarantine.location)
-    return Run(contract, context, places, run_id, started_at, holder, tables)
+    tables = run.tables
+    return replace(
+        run, places=replace(places, target=tables.target.location, quarantine=tables.quarantine.location)
+    )
 
 
 def _table(contract: Contract, location: TableLocation, spark: Any) -> Any:
@@ -282,10 +299,14 @@ def _table(contract: Contract, location: TableLocation, spark: Any) -> Any:
     return open_table(contract.materialization.format, location, spark=spark)
 
 
-def _catalogs(spark: Any) -> frozenset[str]:
+def _catalogs(contract: Contract, context: RunContext) -> frozenset[str]:
+    """Catalogs of the engine's session; a target that is a path needs none, and so no engine to ask."""
+    target = contract.materialization.target_path if contract.materialization else None
+    if target is None or not is_catalog_name(target):
+        return frozenset()
+    spark = getattr(context.engine, "spark", None)
     if spark is None:
         return frozenset()
     from lakelogic.table.delta_spark import session_catalogs
 
     return session_catalogs(spark)
-

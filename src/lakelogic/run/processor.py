@@ -12,6 +12,7 @@ from lakelogic.contract.loader import load_draft
 from lakelogic.core.clock import Clock, SystemClock
 from lakelogic.core.errors import ContractError
 from lakelogic.core.keys import derive_keys
+from lakelogic.core.secrets import reveal
 from lakelogic.core.settings import Settings, read_settings
 from lakelogic.engine.protocol import Engine
 from lakelogic.engine.registry import EngineOptions, open_engine
@@ -69,7 +70,9 @@ class DataProcessor:
         return run(self.contract, self._context(source))
 
     def _context(self, source: str | None) -> RunContext:
-        return RunContext(self._settings, self.engine, self._clock, self._wait_s, source, self._on_phase)
+        return RunContext(
+            self._settings, self._engine_name, lambda: self.engine, self._clock, self._wait_s, source, self._on_phase
+        )
 
     @property
     def engine(self) -> Engine:
@@ -84,7 +87,7 @@ class DataProcessor:
                 master,
                 remote,
                 spark,
-                {name: str(value) for name, value in self.contract.spark.items()},
+                {name: str(reveal(value)) for name, value in self.contract.spark.items()},
             )
             self._engine = open_engine(self._engine_name, options)
         return self._engine

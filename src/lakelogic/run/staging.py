@@ -136,7 +136,7 @@ def discard(area: StagingArea, batch: int) -> None:
 
 def _bind_stage(stage: Stage, run_id: str, started_at: datetime) -> Stage:
     instant = started_at.isoformat(sep=" ", timespec="microseconds")
-    values: dict[str, exp.Expression] = {
+    values: dict[str, exp.Expr] = {
         "run_id": text(run_id),
         "processed_at": text(instant),
         "now": text(instant),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+from typing import assert_never
 
 from sqlglot import exp
 
@@ -30,7 +31,7 @@ from lakelogic.plan.workbench import Workbench
 _SECONDS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400, "weeks": 604800}
 
 
-def literal(value: object) -> exp.Expression:
+def literal(value: object) -> exp.Expr:
     """A value of the contract as a SQL literal."""
     if isinstance(value, datetime.datetime):
         return cast(text(value.isoformat(sep=" ")), named("timestamp"))
@@ -113,16 +114,20 @@ def compile_text(step: t.Trim | t.Lower | t.Upper, bench: Workbench) -> None:
         found = bench.require(name)
         if family(found.type) not in {"text", "unknown"}:
             raise SqlProblem("LL222", f"`{step.kind}` needs text, but `{name}` is not", "use it before the cast")
-        match step:
-            case t.Trim(side=side):
-                call = {"both": "TRIM", "left": "LTRIM", "right": "RTRIM"}[side]
-                value = function(call, column(name))
-            case t.Lower():
-                value = exp.Lower(this=column(name))
-            case t.Upper():
-                value = exp.Upper(this=column(name))
-        outputs.append(Output(Column(name, string_type(), comment=found.comment), value))
+        outputs.append(Output(Column(name, string_type(), comment=found.comment), _rewritten(step, name)))
     bench.set_columns(f"{step.kind} " + ", ".join(step.fields), outputs)
+
+
+def _rewritten(step: t.Trim | t.Lower | t.Upper, name: str) -> exp.Expr:
+    match step:
+        case t.Trim(side=side):
+            return function({"both": "TRIM", "left": "LTRIM", "right": "RTRIM"}[side], column(name))
+        case t.Lower():
+            return exp.Lower(this=column(name))
+        case t.Upper():
+            return exp.Upper(this=column(name))
+        case _:
+            assert_never(step)
 
 
 def compile_derive(step: t.Derive, bench: Workbench) -> None:
@@ -139,7 +144,7 @@ def compile_coalesce(step: t.CoalesceStep, bench: Workbench) -> None:
     kinds = {family(c.type) for c in found} - {"unknown"}
     if len(kinds) > 1:
         raise SqlProblem("LL221", "`coalesce` mixes types: " + ", ".join(f"`{c.name}`" for c in found))
-    values: list[exp.Expression] = [column(c.name) for c in found]
+    values: list[exp.Expr] = [column(c.name) for c in found]
     if step.default is not None:
         values.append(literal(step.default))
     value = exp.Coalesce(this=values[0], expressions=values[1:]) if len(values) > 1 else values[0]
@@ -152,18 +157,24 @@ def compile_map_values(step: t.MapValues, bench: Workbench) -> None:
     as_words = len(kinds) != 1 or "TEXT" in kinds or "STRING" in kinds
     type_ = string_type() if as_words else literal_type(next(v for v in step.mapping.values() if v is not None))
     given = as_text(column(step.field)) if family(found.type) != "text" else column(step.field)
-    branches = []
+    branches: list[tuple[exp.Expr, exp.Expr]] = []
     for key, value in step.mapping.items():
         mapped = null_of(type_) if value is None else text(str(value)) if as_words else literal(value)
         branches.append((exp.EQ(this=given.copy(), expression=text(str(key))), mapped))
-    if step.default is not None:
-        other: exp.Expression = text(str(step.default)) if as_words else literal(step.default)
+    if "default" in step.model_fields_set:
+        other = _mapped_default(step.default, type_, as_words)
         # An absent value stays absent: the default is for values that are not listed.
         branches.insert(0, (is_null(column(step.field)), null_of(type_)))
     else:
         other = given.copy() if as_words else try_cast(given.copy(), type_)
     output = Output(Column(step.output or step.field, type_), case(branches, other))
     bench.set_columns(f"map_values {step.field}", [output])
+
+
+def _mapped_default(value: object, type_: exp.DataType, as_words: bool) -> exp.Expr:
+    if value is None:
+        return null_of(type_)
+    return text(str(value)) if as_words else literal(value)
 
 
 def compile_split(step: t.Split, bench: Workbench) -> None:
@@ -179,7 +190,7 @@ def compile_split(step: t.Split, bench: Workbench) -> None:
 
 def compile_json_extract(step: t.JsonExtract, bench: Workbench) -> None:
     bench.require(step.source)
-    value: exp.Expression = function("GET_JSON_OBJECT", column(step.source), text(step.json_path))
+    value: exp.Expr = function("GET_JSON_OBJECT", column(step.source), text(step.json_path))
     label = f"json_extract {step.field} from {step.source} {step.json_path}"
     if step.cast is None:
         bench.set_columns(label, [Output(Column(step.field, string_type()), value)])
@@ -195,7 +206,7 @@ def compile_bucket(step: t.Bucket, bench: Workbench) -> None:
     found = bench.require(step.source)
     if family(found.type) not in {"number", "date", "timestamp", "unknown"}:
         raise SqlProblem("LL222", f"`bucket` needs a number or a date, but `{step.source}` is not")
-    branches = []
+    branches: list[tuple[exp.Expr, exp.Expr]] = []
     for bin_ in step.bins:
         limits = [
             kind(this=column(step.source), expression=literal(bound))
@@ -217,7 +228,7 @@ def compile_date_diff(step: t.DateDiff, bench: Workbench) -> None:
             raise SqlProblem("LL222", f"`date_diff` needs dates, but `{name}` is not", "declare it as date or timestamp")
     long = named("bigint")
     start, end = column(step.from_), column(step.to)
-    value: exp.Expression
+    value: exp.Expr
     if step.unit == "days":
         date = named("date")
         value = cast(exp.DateDiff(this=cast(end, date), expression=cast(start, date)), long)
@@ -232,7 +243,7 @@ def compile_date_diff(step: t.DateDiff, bench: Workbench) -> None:
     bench.set_columns(f"date_diff {step.field}", [Output(Column(step.field, long), value)])
 
 
-def _seconds(value: exp.Expression) -> exp.Expression:
+def _seconds(value: exp.Expr) -> exp.Expr:
     timestamp = named("timestamp")
     return cast(cast(value, timestamp), named("bigint"))
 

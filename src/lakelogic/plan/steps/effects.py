@@ -116,7 +116,7 @@ def _ordered(terms: tuple[str, ...]) -> list[str]:
 
 def _names(sql: str, dialect: str, *, query: bool = False) -> Iterator[str]:
     try:
-        tree: exp.Expression = parse_query(sql, dialect) if query else parse_expression(sql, dialect)
+        tree: exp.Expr = parse_query(sql, dialect) if query else parse_expression(sql, dialect)
     except SqlProblem:
         return
     for node in tree.find_all(exp.Column):

@@ -24,7 +24,7 @@ def compile_window(step: t.WindowStep, bench: Workbench) -> None:
     relation = bench.relation
     # Failed rows form windows of their own, so that a broken value never changes a good row's result.
     failed = bench.builder.failed()
-    own: list[exp.Expression] = [] if isinstance(failed, exp.Boolean) else [failed]
+    own: list[exp.Expr] = [] if isinstance(failed, exp.Boolean) else [failed]
     partition = [*own, *[column(bench.require(name).name) for name in step.partition_by]]
     order = order_terms(step.order_by, relation)
     outputs = []
@@ -80,14 +80,14 @@ def _grouped(outputs: list[Output], group_by: tuple[str, ...], bench: Workbench)
     return query.group_by(*[column(name) for name in group_by]) if group_by else query
 
 
-def _aggregate(sql: str, bench: Workbench) -> exp.Expression:
+def _aggregate(sql: str, bench: Workbench) -> exp.Expr:
     parsed = fix_clock(parse_expression(sql, PARSE_DIALECTS.get(bench.contract.dialect, bench.contract.dialect)))
     if not parsed.find(exp.AggFunc) and not parsed.find(exp.Anonymous):
         raise SqlProblem("LL237", f"`{shorten(sql)}` does not aggregate", "use SUM, COUNT, AVG, MIN, MAX, ...")
     return check_types(annotate(resolve(parsed, bench.relation, strict=False), bench.relation))
 
 
-def _type_of(expression: exp.Expression, bench: Workbench) -> exp.DataType:
+def _type_of(expression: exp.Expr, bench: Workbench) -> exp.DataType:
     typed = annotate(expression, bench.relation)
     return typed.type if typed.type is not None else named("unknown")
 
@@ -96,14 +96,14 @@ def _texts() -> exp.DataType:
     return named("array<string>")
 
 
-def _sorted_set(value: exp.Expression) -> exp.Expression:
+def _sorted_set(value: exp.Expr) -> exp.Expr:
     return exp.ArraySort(this=exp.ArrayUniqueAgg(this=as_text(value)))
 
 
-def _collected(keys: tuple[str, ...]) -> exp.Expression:
+def _collected(keys: tuple[str, ...]) -> exp.Expr:
     if len(keys) == 1:
         return _sorted_set(column(keys[0]))
-    parts: list[exp.Expression] = [as_text(column(key)) for key in keys]
+    parts: list[exp.Expr] = [as_text(column(key)) for key in keys]
     joined = [part for key in parts for part in (text("|"), key)][1:]
     return _sorted_set(exp.Anonymous(this="CONCAT", expressions=joined))
 

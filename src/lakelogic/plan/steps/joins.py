@@ -32,7 +32,7 @@ def compile_lookup(step: t.Lookup, bench: Workbench) -> None:
     )
     condition = exp.EQ(this=_of(LEFT, step.on), expression=_of(RIGHT, "key"))
     fetched = _Fetched(["value"])
-    looked_up: exp.Expression = fetched.column("value")
+    looked_up: exp.Expr = fetched.column("value")
     if step.default is not None:
         looked_up = exp.Coalesce(this=looked_up, expressions=[literal(step.default)])
     outputs = replaced(bench.relation.columns, [Output(Column(step.field, value.type), looked_up)])
@@ -49,7 +49,7 @@ def compile_join(step: t.Join, bench: Workbench) -> None:
     outputs = []
     for name in names:
         found = bench.link_column(link, name)
-        value: exp.Expression = fetched.column(name)
+        value: exp.Expr = fetched.column(name)
         if step.defaults.get(name) is not None:
             value = exp.Coalesce(this=value, expressions=[literal(step.defaults[name])])
         outputs.append(Output(Column(f"{step.prefix}{name}", found.type), value))
@@ -75,7 +75,7 @@ def compile_union(step: t.Union, bench: Workbench) -> None:
         bench.builder.append(f"union {name}", query, [keep(c) for c in relation.columns], [], "adds")
 
 
-def _from_link(wanted: Column, link: Relation) -> exp.Expression:
+def _from_link(wanted: Column, link: Relation) -> exp.Expr:
     found = link.find(wanted.name)
     if found is None:
         return alias(null_of(wanted.type), wanted.name)
@@ -88,7 +88,7 @@ def _from_link(wanted: Column, link: Relation) -> exp.Expression:
     return column(wanted.name)
 
 
-def _join_condition(step: t.Join, bench: Workbench, link: Relation) -> exp.Expression:
+def _join_condition(step: t.Join, bench: Workbench, link: Relation) -> exp.Expr:
     if isinstance(step.on, str):
         parsed = parse_expression(step.on, bench.contract.dialect)
         for node in list(parsed.find_all(exp.Column)):
@@ -133,7 +133,7 @@ class _Fetched:
 
 
 def _left_join(
-    bench: Workbench, right: exp.Subquery, condition: exp.Expression, fetched: _Fetched
+    bench: Workbench, right: exp.Subquery, condition: exp.Expr, fetched: _Fetched
 ) -> exp.Subquery:
     ours = exp.Column(this=exp.Star(), table=exp.to_identifier(LEFT, quoted=True))
     theirs = [alias(_of(RIGHT, name), inner) for name, inner in fetched.names.items()]

@@ -70,7 +70,7 @@ def _compile_rows(query: exp.Select, label: str, bench: Workbench) -> None:
     bench.builder.project(label, outputs, failures=failures, where=condition.expression, effect="removes")
 
 
-def _outputs(node: exp.Expression, bench: Workbench) -> list[tuple[Output, Compiled | None]]:
+def _outputs(node: exp.Expr, bench: Workbench) -> list[tuple[Output, Compiled | None]]:
     if node.is_star:
         star = node.find(exp.Star)
         left_out = {name.name for name in (star.args.get("except_") or star.args.get("except") or [])} if star else set()
@@ -119,7 +119,7 @@ def _types(relation: Relation) -> dict[str, str]:
 def _last_of_each_name(query: exp.Query) -> list[Output]:
     """Columns of the result; in a plain SELECT a column named again replaces the former one."""
     if isinstance(query, exp.Select):
-        chosen: dict[str, exp.Expression] = {}
+        chosen: dict[str, exp.Expr] = {}
         for node in query.selects:
             chosen[node.alias_or_name] = node
         query.set("expressions", list(chosen.values()))

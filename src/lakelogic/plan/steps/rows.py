@@ -48,7 +48,7 @@ def compile_deduplicate(step: t.Deduplicate, bench: Workbench) -> None:
     order = [*order_terms(step.order_by, relation, flip=flip), *tie_breakers(relation.columns, but=used)]
     order = order or [exp.Ordered(this=column(keys[0].name), nulls_first=False)]
     failed = bench.builder.failed()
-    partition: list[exp.Expression] = [failed.copy(), *[column(key.name) for key in keys]]
+    partition: list[exp.Expr] = [failed.copy(), *[column(key.name) for key in keys]]
     rank = alias(row_number(partition, order), RANK_COLUMN)
     ranked = exp.select(exp.Star(), rank).from_(table(relation.name)).subquery("ranked")
     # Rows without a key are strangers to each other, not duplicates.
@@ -63,7 +63,7 @@ def compile_deduplicate(step: t.Deduplicate, bench: Workbench) -> None:
     )
 
 
-def _is_blank(key: Column) -> exp.Expression:
+def _is_blank(key: Column) -> exp.Expr:
     if family(key.type) != "text":
         return is_null(column(key.name))
     blank = exp.EQ(this=function("TRIM", column(key.name)), expression=text(""))
@@ -121,7 +121,7 @@ def compile_unpivot(step: t.Unpivot, bench: Workbench) -> None:
 
 
 def _multiply(
-    bench: Workbench, label: str, array: exp.Expression, output: Column, *, drop: str | None = None
+    bench: Workbench, label: str, array: exp.Expr, output: Column, *, drop: str | None = None
 ) -> None:
     """One row per element; a row without elements stays once, with NULL, so that no row is lost."""
     kept = [keep(c) for c in bench.relation.columns if c.name not in {drop, output.name}]
@@ -129,7 +129,7 @@ def _multiply(
     bench.builder.project(label, [*kept, made], source=_exploded(bench, array), effect="adds")
 
 
-def _exploded(bench: Workbench, array: exp.Expression) -> exp.Expression:
+def _exploded(bench: Workbench, array: exp.Expr) -> exp.Expr:
     # A failed row is not multiplied: it belongs in the quarantine once.
     failed = bench.builder.failed()
     single = exp.Anonymous(this="SLICE", expressions=[array.copy(), number(1), number(1)])
