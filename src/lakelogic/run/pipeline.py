@@ -32,7 +32,7 @@ from lakelogic.run.places import Places, find_places, link_path, require_source
 from lakelogic.run.publish import Tables, publish, sweep_scratch
 from lakelogic.run.result import RunResult
 from lakelogic.run.staging import StagingArea, discard, stage_batch
-from lakelogic.source.files import find_format, format_of
+from lakelogic.source.files import changed_file, find_format, format_of
 from lakelogic.source.next_slice import Position, next_slice
 from lakelogic.source.tables import is_delta_table
 from lakelogic.table.location import is_catalog_name
@@ -65,6 +65,8 @@ def run_contract(contract: Contract, context: RunContext) -> RunResult:
             fault_point("after_lock")
             journal = open_journal(run.control)
             finished = _finish_pending(run, journal)
+            if finished is not None and finished.status == "gate_failed":
+                return finished
             sweep_scratch(run.places, journal.last_batch())
             chosen, reason = _choose_slice(run, journal)
             if chosen is None:
@@ -98,6 +100,15 @@ def _stage_and_publish(
     staged = stage_batch(
         run.engine, plan, spec, batch.slice, links, area, run_id=run.run_id, started_at=run.started_at
     )
+    if changed := changed_file(batch.slice):
+        journal.abandon(batch, f"`{changed}` changed while it was read")
+        discard(area, batch.number)
+        raise RunError(
+            f"`{changed}` changed while it was read; nothing was published",
+            hint="run again when its upload is over; write under a temporary name and rename, so that it never shows half",
+            code="LL431",
+            retryable=True,
+        )
     staged.ledger.balance()
     accounts = account_for(run.contract, plan, staged)
     if accounts.closed_gates:
@@ -130,6 +141,10 @@ def _finish_pending(run: Run, journal: Journal) -> RunResult | None:
     again = replace(run, run_id=pending.run_id, started_at=pending.started_at)
     if pending.state == "staged" and pending.manifest is not None:
         return _publish(again, journal, pending, decode_manifest(pending.manifest))
+    if changed := changed_file(pending.slice):
+        # Nothing of it was published; what is there now is a new slice.
+        journal.abandon(pending, f"`{changed}` changed since it was listed")
+        return None
     plan, spec, links = make_plan(again.contract, again.context, pending.slice)
     reason = str(pending.settings.get("reason", "")) or "finishing an interrupted run"
     return _stage_and_publish(again, journal, pending, plan, spec, links, reason)

@@ -35,7 +35,6 @@ class Published:
 def publish(tables: Tables, manifest: Manifest, *, dataset: str, batch: int, run_id: str) -> Published:
     """Quarantine first, then target: a reader never sees good rows whose rejected neighbours are not on record."""
     commit_id = CommitId(f"lakelogic:{dataset}", batch, run_id)
-    fault_point("before_quarantine_commit")
     quarantine = None
     if manifest.quarantine_files:
         quarantine = _commit_quarantine(tables, manifest, commit_id)
@@ -49,6 +48,7 @@ def publish(tables: Tables, manifest: Manifest, *, dataset: str, batch: int, run
 
 def _commit_quarantine(tables: Tables, manifest: Manifest, commit_id: CommitId) -> Commit:
     try:
+        fault_point("before_quarantine_commit")
         return tables.quarantine.commit(WriteAppend(), manifest.quarantine_files, manifest.quarantine, commit_id)
     except OSError as error:
         raise RunError(

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from lakelogic.core.errors import CapabilityError, RunError
-from lakelogic.core.slices import SourceFile
+from lakelogic.core.slices import FileSlice, Slice, SourceFile
 
 # What a writer leaves while it is not done; reading it would give half a file.
 TEMPORARY_SUFFIXES = (
@@ -67,6 +67,20 @@ def new_files(files: Collection[SourceFile], seen: Collection[SourceFile]) -> tu
     """Files whose identity was in no committed batch."""
     known = frozenset(seen)
     return tuple(file for file in files if file not in known)
+
+
+def changed_file(slice_: Slice) -> str | None:
+    """A file of the slice that is no longer the one that was listed: replaced, still growing, or gone."""
+    if not isinstance(slice_, FileSlice):
+        return None
+    for file in slice_.files:
+        try:
+            status = os.stat(file.path)
+        except OSError:
+            return file.path
+        if (status.st_size, status.st_mtime_ns) != (file.size, file.mtime_ns):
+            return file.path
+    return None
 
 
 def find_format(path: str) -> str | None:

@@ -1,0 +1,8 @@
+"""`python -m lakelogic`."""
+
+from __future__ import annotations
+
+from lakelogic.cli.main import main
+
+if __name__ == "__main__":
+    main()

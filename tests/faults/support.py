@@ -1,0 +1,109 @@
+"""A small estate that is loaded in two batches, and everything a reader could see of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deltalake import DeltaTable
+
+from lakelogic import DataProcessor
+from lakelogic.record.run_log import read_runs
+
+CONTRACT = """\
+dataset: orders
+source: {{ path: landing, pattern: "*.csv", load_mode: incremental }}
+model:
+  fields:
+    - {{ name: order_id, type: long, required: true }}
+    - {{ name: amount, type: "decimal(10,2)" }}
+    - {{ name: email, type: string, pii: true, masking: hash }}
+quality:
+  row_rules:
+    - {{ name: positive, sql: "amount > 0" }}
+materialization:
+  strategy: {strategy}
+  target_path: lake/orders
+  primary_key: [order_id]
+"""
+FIRST = "order_id,amount,email\n1,10,a@x.io\n2,20,b@x.io\n3,-5,c@x.io\n"
+SECOND = "order_id,amount,email\n2,25,b@x.io\n4,abc,d@x.io\n5,50,e@x.io\n,1,f@x.io\n"
+ENVIRONMENT = {"LAKELOGIC_PII_KEY": "a key for tests"}
+
+
+@dataclass(frozen=True, slots=True)
+class Estate:
+    """One dataset with its landing folder, in a folder of its own."""
+
+    folder: Path
+    engine: str
+    spark: Any = None
+
+    @property
+    def contract(self) -> Path:
+        return self.folder / "contract.yaml"
+
+    def drop(self, name: str, text: str) -> None:
+        landing = self.folder / "landing"
+        landing.mkdir(exist_ok=True)
+        (landing / name).write_text(text)
+
+    def run(self) -> Any:
+        """A run in this process, undisturbed."""
+        environ = {**os.environ, **ENVIRONMENT}
+        processor = DataProcessor(self.contract, engine=self.engine, spark=self.spark, environ=environ)
+        try:
+            return processor.run()
+        finally:
+            processor.close()
+
+    def start(self, **environment: str) -> subprocess.Popen[bytes]:
+        """A run in a process of its own, which may be killed."""
+        command = [sys.executable, "-m", "lakelogic", "run", str(self.contract), "--engine", self.engine]
+        environ = {**os.environ, **ENVIRONMENT, **environment}
+        return subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def make_estate(folder: Path, engine: str, strategy: str, spark: Any = None) -> Estate:
+    folder.mkdir(parents=True, exist_ok=True)
+    estate = Estate(folder, engine, spark)
+    estate.contract.write_text(CONTRACT.format(strategy=strategy))
+    return estate
+
+
+def visible(estate: Estate) -> dict[str, Any]:
+    """What readers see: rows of both tables, and the run log; without what names a single run."""
+    lake = estate.folder / "lake"
+    return {
+        "target": _rows(lake / "orders"),
+        "quarantine": _rows(lake / "orders_quarantine"),
+        "log": _log(lake / "_lakelogic"),
+        "versions": _batches(lake / "orders"),
+    }
+
+
+def _rows(path: Path) -> Counter[str]:
+    if not DeltaTable.is_deltatable(str(path)):
+        return Counter()
+    rows = DeltaTable(str(path)).to_pyarrow_table().to_pylist()
+    unstable = ("_lakelogic_run_id", "_lakelogic_processed_at", "_lakelogic_source", "_lakelogic_id", "email")
+    plain = [{key: value for key, value in row.items() if key not in unstable} for row in rows]
+    return Counter(json.dumps(row, default=str, sort_keys=True) for row in plain)
+
+
+def _log(folder: Path) -> list[tuple[Any, ...]]:
+    runs = read_runs(str(folder), limit=None)
+    done = [run for run in runs if run.status == "succeeded"]
+    return sorted((run.batch, run.rows_read, run.rows_accepted, run.rows_quarantined) for run in done)
+
+
+def _batches(path: Path) -> int:
+    """How many commits of ours the target has: a batch that was committed twice would show here."""
+    history = DeltaTable(str(path)).history() if DeltaTable.is_deltatable(str(path)) else []
+    return sum(1 for entry in history if "lakelogic:orders" in str(entry.get("userMetadata", "")))

@@ -1,0 +1,137 @@
+"""A run that is killed anywhere and started again leaves what an undisturbed run leaves."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakelogic.core.faults import FAULT_POINTS
+from tests.faults.support import FIRST, SECOND, Estate, make_estate, visible
+
+pytestmark = pytest.mark.kill
+
+# Spark needs a JVM per killed process, so it gets every point once per strategy; DuckDB is quick and gets more.
+MOMENTS_S = [round(random.Random(seed).uniform(0.3, 2.5), 2) for seed in range(6)]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What readers see after both batches, by strategy; the same for every engine."""
+    seen: dict[str, Any] = {}
+
+    def look(estate: Estate, strategy: str) -> Any:
+        if strategy not in seen:
+            folder = tmp_path_factory.mktemp("undisturbed") / strategy
+            calm = make_estate(folder, estate.engine, strategy, estate.spark)
+            calm.drop("first.csv", FIRST)
+            calm.run()
+            calm.drop("second.csv", SECOND)
+            calm.run()
+            seen[strategy] = visible(calm)
+        return seen[strategy]
+
+    return look
+
+
+def _kill_second_batch(estate: Estate, point: str) -> None:
+    estate.drop("first.csv", FIRST)
+    estate.run()
+    estate.drop("second.csv", SECOND)
+    process = estate.start(LAKELOGIC_FAULT=point)
+    _, errors = process.communicate(timeout=240)
+    assert process.returncode == -signal.SIGKILL, errors.decode()[-2000:]
+
+
+def _assert_healed(estate: Estate, expected: Any) -> None:
+    estate.run()
+    assert visible(estate) == expected
+    again = estate.run()
+    assert again.status == "no_new_data"
+    assert visible(estate) == expected
+
+
+@pytest.mark.parametrize("point", FAULT_POINTS)
+def test_killed_append_on_duckdb_heals(point: str, tmp_path: Path, undisturbed: Any) -> None:
+    estate = make_estate(tmp_path / "killed", "duckdb", "append")
+    _kill_second_batch(estate, point)
+    _assert_healed(estate, undisturbed(estate, "append"))
+
+
+@pytest.mark.parametrize("moment_s", MOMENTS_S)
+def test_append_killed_at_any_moment_heals(moment_s: float, tmp_path: Path, undisturbed: Any) -> None:
+    estate = make_estate(tmp_path / "killed", "duckdb", "append")
+    estate.drop("first.csv", FIRST)
+    estate.run()
+    estate.drop("second.csv", SECOND)
+    process = estate.start()
+    time.sleep(moment_s)
+    process.kill()
+    process.communicate()
+    _assert_healed_or_idle(estate, undisturbed(estate, "append"))
+
+
+def _assert_healed_or_idle(estate: Estate, expected: Any) -> None:
+    estate.run()
+    assert visible(estate) == expected
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("point", FAULT_POINTS)
+@pytest.mark.parametrize("strategy", ["append", "merge"])
+def test_killed_run_on_spark_heals(
+    strategy: str, point: str, tmp_path: Path, undisturbed: Any, spark_session: Any
+) -> None:
+    estate = make_estate(tmp_path / "killed", "spark", strategy, spark_session)
+    _kill_second_batch(estate, point)
+    _assert_healed(estate, undisturbed(estate, strategy))
+
+
+def test_two_runs_at_once_do_not_interleave(tmp_path: Path, undisturbed: Any) -> None:
+    estate = make_estate(tmp_path / "twice", "duckdb", "append")
+    estate.drop("first.csv", FIRST)
+    estate.run()
+    estate.drop("second.csv", SECOND)
+    both = [estate.start(), estate.start()]
+    codes = [process.wait(timeout=120) for process in both]
+    # The second is refused with the holder named, or comes after the first and finds nothing to do.
+    assert sorted(codes) in ([0, 0], [0, 4])
+    for process in both:
+        assert process.stderr is not None
+        errors = process.stderr.read().decode()
+        assert process.returncode == 0 or "is being written by run" in errors, errors
+    estate.run()
+    assert visible(estate) == undisturbed(estate, "append")
+
+
+def test_dead_holder_is_taken_over(tmp_path: Path, undisturbed: Any) -> None:
+    estate = make_estate(tmp_path / "dead", "duckdb", "append")
+    _kill_second_batch(estate, "after_lock")
+    assert (estate.folder / "lake/_lakelogic/orders/lock").read_text() != ""
+    _assert_healed(estate, undisturbed(estate, "append"))
+
+
+def test_failure_to_write_the_quarantine_publishes_nothing(tmp_path: Path) -> None:
+    estate = make_estate(tmp_path / "full", "duckdb", "append")
+    estate.drop("first.csv", FIRST)
+    process = estate.start(LAKELOGIC_FAULT="before_quarantine_commit", LAKELOGIC_FAULT_MODE="raise")
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 4, errors.decode()[-2000:]
+    assert visible(estate)["target"] == {}
+    assert visible(estate)["quarantine"] == {}
+    assert estate.run().status == "succeeded"
+    assert sum(visible(estate)["target"].values()) == 2
+
+
+def test_rerun_of_overwrite_changes_nothing(tmp_path: Path) -> None:
+    estate = make_estate(tmp_path / "again", "duckdb", "overwrite")
+    estate.contract.write_text(estate.contract.read_text().replace("incremental", "full"))
+    estate.drop("first.csv", FIRST)
+    estate.run()
+    first = visible(estate)["target"]
+    estate.run()
+    assert visible(estate)["target"] == first
