@@ -130,7 +130,7 @@ _GIVE_TEXT = {
 _NESTED = {exp.DataType.Type.ARRAY, exp.DataType.Type.LIST, exp.DataType.Type.STRUCT, exp.DataType.Type.MAP}
 
 
-def is_text(node: exp.Expression) -> bool:
+def is_text(node: exp.Expr) -> bool:
     """True when an operand is known to be text, so that no branch for other types is needed."""
     match node:
         case exp.Literal():
@@ -149,11 +149,11 @@ def is_text(node: exp.Expression) -> bool:
             return False
 
 
-def to_text(node: exp.Expression) -> exp.Expression:
+def to_text(node: exp.Expr) -> exp.Expr:
     return node if is_text(node) else exp.Anonymous(this="ll_text", expressions=[node])
 
 
-def cast_to(value: exp.Expression, wanted: exp.DataType) -> exp.Expression:
+def cast_to(value: exp.Expr, wanted: exp.DataType) -> exp.Expr:
     """The cast of Spark, as a call of one of our macros; NULL where the value does not fit."""
     if isinstance(value, exp.Null) or wanted.this in _NESTED:
         return exp.TryCast(this=value, to=wanted)

@@ -78,13 +78,13 @@ class DuckDbEngine:
             return files, observe(relations, observations, "rejected")
 
     def evaluate(
-        self, values: Mapping[str, exp.Expression], accepted: StageInput
+        self, values: Mapping[str, exp.Expr], accepted: StageInput
     ) -> Mapping[str, float | None]:
         if not values:
             return {}
         with self._call("evaluating dataset checks") as relations:
             relations.add_view("accepted", read_staged(relations, accepted))
-            row = relations.session.run(relations.sql(_one_row(list(values.values())))).fetchone()
+            row = relations.session.run(relations.sql(_one_row(list(values.values())))).fetchall()[0]
             return {
                 name: None if value is None else float(value) for name, value in zip(values, row, strict=True)
             }
@@ -92,7 +92,7 @@ class DuckDbEngine:
     def frame(self, files: StageInput) -> Any:
         """A polars DataFrame where polars is installed, else a pyarrow Table; both have a length."""
         with self._call("reading staged rows") as relations:
-            table = self._session.connection.sql(read_staged(relations, files)).to_arrow_table()
+            table = self._session.query(read_staged(relations, files)).to_arrow_table()
         if find_spec("polars") is None:
             return table
         import polars
@@ -109,7 +109,7 @@ class DuckDbEngine:
             yield relations
 
 
-def _one_row(values: Sequence[exp.Expression]) -> exp.Query:
+def _one_row(values: Sequence[exp.Expr]) -> exp.Query:
     """Aggregates share one pass over `accepted`; scalar subqueries stand beside them."""
     names = [f"v{number}" for number in range(len(values))]
     pairs = list(zip(names, values, strict=True))
@@ -120,5 +120,5 @@ def _one_row(values: Sequence[exp.Expression]) -> exp.Query:
     return query.from_(exp.select(*aggregates).from_("accepted").subquery("shared")) if aggregates else query
 
 
-def _subquery(value: exp.Query) -> exp.Expression:
+def _subquery(value: exp.Query) -> exp.Expr:
     return value.copy() if isinstance(value, exp.Subquery) else value.copy().subquery()

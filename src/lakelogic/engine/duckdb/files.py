@@ -102,7 +102,7 @@ def _measured(
 
 
 def _rows(relations: Relations, path: Path) -> int:
-    found: Any = relations.session.run(f"SELECT num_rows FROM parquet_file_metadata({literal(str(path))})").fetchone()
+    found: Any = relations.session.run(f"SELECT num_rows FROM parquet_file_metadata({literal(str(path))})").fetchall()[0]
     return int(found[0])
 
 

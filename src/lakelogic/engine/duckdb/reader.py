@@ -158,7 +158,7 @@ def _open_link(relations: Relations, link: LinkRead) -> str:
 def _text_link(relations: Relations, link: LinkRead, spec: ReadSpec, paths: tuple[str, ...]) -> str:
     table = f"lakelogic_link_{link.name}"
     relations.add_table(table, _read_text(relations, TextSource(spec, paths, text_names(spec, paths))).sql)
-    bad = relations.session.run(f"SELECT count({MALFORMED_COLUMN}) FROM {quote(table)}").fetchone()[0]
+    bad = relations.session.run(f"SELECT count({MALFORMED_COLUMN}) FROM {quote(table)}").fetchall()[0][0]
     if bad:
         raise RunError(f"link `{link.name}` has {bad} malformed records")
     return f"SELECT * FROM {quote(table)}"

@@ -26,7 +26,7 @@ def _refusals(plan: Plan) -> Iterator[str]:
         yield from find_refusals(tree)
 
 
-def _trees(plan: Plan) -> Iterator[exp.Expression]:
+def _trees(plan: Plan) -> Iterator[exp.Expr]:
     for stage in plan.stages:
         yield from (segment.query for segment in stage.segments)
         yield from (observation.aggregate for observation in stage.observations)

@@ -41,7 +41,7 @@ class Relations:
         self.session.run(f"CREATE TEMP VIEW {quote(name)} AS {sql}")
         self.views.append(name)
 
-    def sql(self, tree: exp.Expression) -> str:
+    def sql(self, tree: exp.Expr) -> str:
         return sql_of(settle_types(rewrite(tree, self._types_of), self.session))
 
     def _types_of(self, name: str) -> dict[str, str]:
@@ -52,7 +52,7 @@ class Relations:
         return [(row[0], row[1]) for row in self.session.run(f"DESCRIBE {sql}").fetchall()]
 
     def count(self, name: str) -> int:
-        return int(self.session.run(f"SELECT count(*) FROM {quote(name)}").fetchone()[0])
+        return int(self.session.run(f"SELECT count(*) FROM {quote(name)}").fetchall()[0][0])
 
     def aligned(self, sql: str, columns: Sequence[Column]) -> str:
         """The query with its declared columns in their declared types: HUGEINT sums become BIGINT again."""

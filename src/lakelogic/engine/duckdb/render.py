@@ -16,7 +16,7 @@ _UNKNOWN = (exp.FromTimeZone, exp.AtTimeZone, exp.SimilarTo)
 _MAX_INT = 2147483647
 
 
-def rewrite(tree: exp.Expression, types_of: TypesOf | None = None) -> exp.Expression:
+def rewrite(tree: exp.Expr, types_of: TypesOf | None = None) -> exp.Expr:
     """The tree in DuckDB's terms; `types_of` tells the types of a relation's columns, to keep the SQL short."""
     # What Spark runs is the text of the tree. Reading that text again gives every function its proper node,
     # also where the plan built a call by name only.
@@ -26,7 +26,7 @@ def rewrite(tree: exp.Expression, types_of: TypesOf | None = None) -> exp.Expres
     return _walk(fresh)
 
 
-def _note_types(tree: exp.Expression, types_of: TypesOf) -> None:
+def _note_types(tree: exp.Expr, types_of: TypesOf) -> None:
     """Mark the columns of queries over one relation with their types."""
     for query in tree.find_all(exp.Select):
         source = query.args.get("from_")
@@ -38,7 +38,7 @@ def _note_types(tree: exp.Expression, types_of: TypesOf) -> None:
                 column.meta["duckdb_type"] = types[column.name]
 
 
-def sql_of(tree: exp.Expression) -> str:
+def sql_of(tree: exp.Expr) -> str:
     return tree.sql("duckdb", unsupported_level=sqlglot.ErrorLevel.IGNORE)
 
 
@@ -47,7 +47,7 @@ def type_sql(wanted: exp.DataType) -> str:
     return _with_utc(wanted.copy()).sql("duckdb")
 
 
-def find_refusals(tree: exp.Expression) -> Iterator[str]:
+def find_refusals(tree: exp.Expr) -> Iterator[str]:
     """What this tree needs that the engine cannot give."""
     try:
         rewrite(tree)
@@ -62,7 +62,7 @@ def _with_utc(wanted: exp.DataType) -> exp.DataType:
     return wanted
 
 
-def _walk(node: exp.Expression) -> exp.Expression:
+def _walk(node: exp.Expr) -> exp.Expr:
     """Children first, so that a rewrite sees arguments that are in DuckDB's terms already."""
     if isinstance(node, (exp.DataType, exp.Identifier, exp.JSONPath)):
         return node
@@ -74,7 +74,7 @@ def _walk(node: exp.Expression) -> exp.Expression:
     return _moved(node) if _moves_date(node) else _one(node)
 
 
-def _one(node: exp.Expression) -> exp.Expression:
+def _one(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.Literal) and node.is_string and "\x00" in node.this:
         return _with_nul(node.this)
     if isinstance(node, exp.Lateral):
@@ -97,9 +97,9 @@ def _one(node: exp.Expression) -> exp.Expression:
     return node
 
 
-def _with_nul(text: str) -> exp.Expression:
+def _with_nul(text: str) -> exp.Expr:
     """DuckDB's parser stops at a NUL, but its strings may hold one."""
-    pieces: list[exp.Expression] = []
+    pieces: list[exp.Expr] = []
     for number, piece in enumerate(text.split("\x00")):
         pieces += [call("chr", exp.Literal.number(0))] if number else []
         pieces += [exp.Literal.string(piece)] if piece else []
@@ -114,7 +114,7 @@ def _lateral(node: exp.Lateral) -> exp.Lateral:
     return node
 
 
-def _widen_literals(node: exp.Expression) -> None:
+def _widen_literals(node: exp.Expr) -> None:
     """A whole number is an INT in Spark; in DuckDB it takes the smallest type of the other operand."""
     if not isinstance(node, _ARITHMETIC) or isinstance(node.parent, (exp.Interval, exp.Bracket)):
         return
@@ -124,10 +124,10 @@ def _widen_literals(node: exp.Expression) -> None:
             side.replace(exp.Cast(this=side.copy(), to=exp.DataType.build(wanted)))
 
 
-def _moves_date(node: exp.Expression) -> bool:
+def _moves_date(node: exp.Expr) -> bool:
     return isinstance(node, (exp.Add, exp.Sub)) and isinstance(node.expression, exp.Interval)
 
 
-def _moved(node: exp.Expression) -> exp.Expression:
+def _moved(node: exp.Expr) -> exp.Expr:
     """A date plus days is a date in Spark and a timestamp in DuckDB: `typed` looks at the operand."""
     return call("ll_moved", node.copy())

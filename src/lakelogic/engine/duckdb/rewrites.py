@@ -13,10 +13,10 @@ from lakelogic.engine.duckdb.patterns import DatetimePattern, translate_pattern
 from lakelogic.engine.duckdb.regex import to_re2, to_re2_replacement
 from lakelogic.plan.model import DECRYPT_FUNCTION, ENCRYPT_FUNCTION, ENCRYPT_SAME_FUNCTION, HMAC_FUNCTION
 
-Rewrite = Callable[[exp.Expression], exp.Expression]
+Rewrite = Callable[[exp.Expr], exp.Expr]
 
 
-def call(name: str, *arguments: exp.Expression) -> exp.Expression:
+def call(name: str, *arguments: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
@@ -30,42 +30,42 @@ def refused(what: str) -> CapabilityError:
 def _macro(name: str, *keys: str) -> Rewrite:
     """A call of a macro with the node's arguments under these keys; a list under `expressions` is spread."""
 
-    def rewrite(node: exp.Expression) -> exp.Expression:
+    def rewrite(node: exp.Expr) -> exp.Expr:
         allowed = set(keys)
         for key, value in node.args.items():
-            if key not in allowed and isinstance(value, exp.Expression):
+            if key not in allowed and isinstance(value, exp.Expr):
                 raise refused(node.sql("databricks"))
         return call(name, *[node.args[key] for key in keys])
 
     return rewrite
 
 
-def _literal(node: exp.Expression | None, what: exp.Expression) -> str:
+def _literal(node: exp.Expr | None, what: exp.Expr) -> str:
     if not isinstance(node, exp.Literal):
         raise refused(f"{what.sql('databricks')} with a pattern that is not a text in quotes")
     return str(node.this)
 
 
-def _text(value: str) -> exp.Expression:
+def _text(value: str) -> exp.Expr:
     return exp.Literal.string(value)
 
 
-def _regexp_like(node: exp.Expression) -> exp.Expression:
+def _regexp_like(node: exp.Expr) -> exp.Expr:
     return call("regexp_matches", node.this, _text(to_re2(_literal(node.expression, node))))
 
 
-def _regexp_replace(node: exp.Expression) -> exp.Expression:
+def _regexp_replace(node: exp.Expr) -> exp.Expr:
     pattern = to_re2(_literal(node.expression, node))
     text = to_re2_replacement(_literal(node.args.get("replacement"), node))
     return call("regexp_replace", node.this, _text(pattern), _text(text), _text("g"))
 
 
-def _regexp_extract(node: exp.Expression) -> exp.Expression:
+def _regexp_extract(node: exp.Expr) -> exp.Expr:
     group = node.args.get("group") or exp.Literal.number(1)
     return call("regexp_extract", node.this, _text(to_re2(_literal(node.expression, node))), group)
 
 
-def _split(node: exp.Expression) -> exp.Expression:
+def _split(node: exp.Expr) -> exp.Expr:
     limit = node.args.get("limit")
     pattern = _literal(node.expression, node)
     if (limit is not None and limit.sql() != "-1") or not pattern:
@@ -73,7 +73,7 @@ def _split(node: exp.Expression) -> exp.Expression:
     return call("string_split_regex", node.this, _text(to_re2(pattern)))
 
 
-def _like(node: exp.Expression) -> exp.Expression:
+def _like(node: exp.Expr) -> exp.Expr:
     """Spark's LIKE has `\\` as its escape; DuckDB's has none until it is told."""
     if isinstance(node.parent, exp.Escape):
         return node
@@ -85,7 +85,7 @@ def _like(node: exp.Expression) -> exp.Expression:
     return exp.Escape(this=node.copy(), expression=_text("\\"))
 
 
-def _concat(node: exp.Expression) -> exp.Expression:
+def _concat(node: exp.Expr) -> exp.Expr:
     first, *others = [to_text(part) for part in node.expressions]
     joined = first
     for part in others:
@@ -93,11 +93,11 @@ def _concat(node: exp.Expression) -> exp.Expression:
     return exp.paren(joined, copy=False)
 
 
-def _pipe(node: exp.Expression) -> exp.Expression:
+def _pipe(node: exp.Expr) -> exp.Expr:
     return exp.DPipe(this=to_text(node.this), expression=to_text(node.expression))
 
 
-def _substring(node: exp.Expression) -> exp.Expression:
+def _substring(node: exp.Expr) -> exp.Expr:
     start = node.args["start"]
     size = node.args.get("length") or exp.Literal.number(2147483647)
     if isinstance(start, exp.Literal) and start.name.isdigit() and isinstance(size, exp.Literal):
@@ -106,7 +106,7 @@ def _substring(node: exp.Expression) -> exp.Expression:
     return call("ll_substring", node.this, start, size)
 
 
-def _array_sort(node: exp.Expression) -> exp.Expression:
+def _array_sort(node: exp.Expr) -> exp.Expr:
     if node.args.get("expression") is not None:
         raise refused(node.sql("databricks"))
     inner = node.this
@@ -120,18 +120,18 @@ def _array_sort(node: exp.Expression) -> exp.Expression:
     return call("ll_sort_nulls_last" if _is_false(node.args.get("nulls_first")) else "ll_sort", node.this)
 
 
-def _is_false(node: exp.Expression | None) -> bool:
+def _is_false(node: exp.Expr | None) -> bool:
     return isinstance(node, exp.Boolean) and not node.this
 
 
-def _array_join(node: exp.Expression) -> exp.Expression:
+def _array_join(node: exp.Expr) -> exp.Expr:
     other = node.args.get("null")
     return call("ll_join_with", node.this, node.expression, other) if other else call(
         "ll_join", node.this, node.expression
     )
 
 
-def _bracket(node: exp.Expression) -> exp.Expression:
+def _bracket(node: exp.Expr) -> exp.Expr:
     """Items count from 0 after `[`, from 1 in element_at; DuckDB's count from 1."""
     index = node.expressions[0]
     if node.args.get("offset") or index.is_string:
@@ -141,13 +141,13 @@ def _bracket(node: exp.Expression) -> exp.Expression:
     raise refused(f"{node.sql('databricks')}; use get() or element_at() for an index that is not a number")
 
 
-def _get(node: exp.Expression) -> exp.Expression:
+def _get(node: exp.Expr) -> exp.Expr:
     base, index = node.expressions
     after = exp.paren(exp.Add(this=exp.paren(index, copy=False), expression=exp.Literal.number(1)), copy=False)
     return exp.Bracket(this=base, expressions=[after], offset=1)
 
 
-def _json(node: exp.Expression) -> exp.Expression:
+def _json(node: exp.Expr) -> exp.Expr:
     path = node.expression
     written = path.sql("duckdb") if isinstance(path, exp.JSONPath) else path.sql("duckdb")
     if "*" in written or not isinstance(path, (exp.JSONPath, exp.Literal)):
@@ -163,7 +163,7 @@ _TRUNC_UNITS = {
 
 
 def _trunc(macro: str) -> Rewrite:
-    def rewrite(node: exp.Expression) -> exp.Expression:
+    def rewrite(node: exp.Expr) -> exp.Expr:
         unit = _TRUNC_UNITS.get(node.args["unit"].name.upper())
         if unit is None:
             raise refused(node.sql("databricks"))
@@ -172,7 +172,7 @@ def _trunc(macro: str) -> Rewrite:
     return rewrite
 
 
-def _date_diff(node: exp.Expression) -> exp.Expression:
+def _date_diff(node: exp.Expr) -> exp.Expr:
     """Spark's datediff(end, start) counts midnights; with a unit it counts whole units that have gone by."""
     unit = node.args.get("unit")
     name = unit.name.lower().rstrip("s") if unit is not None else "day"
@@ -187,14 +187,14 @@ def _date_diff(node: exp.Expression) -> exp.Expression:
     return call("ll_elapsed", _text(name), node.expression, node.this)
 
 
-def _date_add(node: exp.Expression) -> exp.Expression:
+def _date_add(node: exp.Expr) -> exp.Expr:
     unit = node.args.get("unit")
     if unit is not None and unit.name.upper() not in {"DAY", "DAYS"}:
         raise refused(node.sql("databricks"))
     return call("ll_date_add", node.this, node.expression)
 
 
-def _timestamp_add(node: exp.Expression) -> exp.Expression:
+def _timestamp_add(node: exp.Expr) -> exp.Expr:
     unit = node.args["unit"].name.lower().rstrip("s")
     makers = {"year": "to_years", "month": "to_months", "week": "to_weeks", "day": "to_days", "hour": "to_hours",
               "minute": "to_minutes", "second": "to_seconds"}  # fmt: skip
@@ -205,7 +205,7 @@ def _timestamp_add(node: exp.Expression) -> exp.Expression:
     return exp.paren(moved, copy=False)
 
 
-def _pattern(node: exp.Expression) -> DatetimePattern:
+def _pattern(node: exp.Expr) -> DatetimePattern:
     """sqlglot has turned the pattern into strftime codes already; its own writer turns it back."""
     if not isinstance(node.args.get("format"), exp.Literal):
         raise refused(node.sql("databricks"))
@@ -214,7 +214,7 @@ def _pattern(node: exp.Expression) -> DatetimePattern:
 
 
 def _parse(kind: str) -> Rewrite:
-    def rewrite(node: exp.Expression) -> exp.Expression:
+    def rewrite(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Anonymous):
             value, *patterns = node.expressions
             pattern = translate_pattern(_literal(patterns[0], node)) if patterns else None
@@ -227,17 +227,17 @@ def _parse(kind: str) -> Rewrite:
     return rewrite
 
 
-def _unix(node: exp.Expression) -> exp.Expression:
+def _unix(node: exp.Expr) -> exp.Expr:
     if str(node.args["format"].this) != "%Y-%mstrict-%dstrict %Hstrict:%Mstrict:%Sstrict":
         raise refused(node.sql("databricks"))
     return call("ll_epoch" if isinstance(node, exp.StrToUnix) else "ll_from_unixtime", node.this)
 
 
-def _format(node: exp.Expression) -> exp.Expression:
+def _format(node: exp.Expr) -> exp.Expr:
     return call("ll_format", node.this, _text(_pattern(node).code))
 
 
-def _extract(node: exp.Expression) -> exp.Expression:
+def _extract(node: exp.Expr) -> exp.Expr:
     part = node.this.name.lower()
     known = {"year", "quarter", "month", "day", "hour", "minute", "dayofweek"}
     if part not in known:
@@ -245,7 +245,7 @@ def _extract(node: exp.Expression) -> exp.Expression:
     return call("ll_day_of_week" if part == "dayofweek" else f"ll_{part}", node.expression)
 
 
-def _sha2(node: exp.Expression) -> exp.Expression:
+def _sha2(node: exp.Expr) -> exp.Expr:
     length = node.args.get("length")
     bits = 256 if length is None else int(length.name)
     if bits in {0, 256}:
@@ -253,7 +253,7 @@ def _sha2(node: exp.Expression) -> exp.Expression:
     return call("ll_sha2", to_text(node.this), exp.Literal.number(bits))
 
 
-def _collect(node: exp.Expression) -> exp.Expression:
+def _collect(node: exp.Expr) -> exp.Expr:
     """Spark leaves NULLs out and gives an empty array where DuckDB gives NULL."""
     inner = node.this
     value = inner.expressions[0] if isinstance(inner, exp.Distinct) else inner
@@ -265,50 +265,50 @@ def _collect(node: exp.Expression) -> exp.Expression:
     return exp.Coalesce(this=kept, expressions=[exp.Array(expressions=[])])
 
 
-def _series(node: exp.Expression) -> exp.Expression:
+def _series(node: exp.Expr) -> exp.Expr:
     step = node.args.get("step")
     arguments = [node.args["start"], node.args["end"]]
     return call("generate_series", *arguments, step) if step is not None else call("ll_sequence", *arguments)
 
 
 def _array_test(macro: str) -> Rewrite:
-    def rewrite(node: exp.Expression) -> exp.Expression:
+    def rewrite(node: exp.Expr) -> exp.Expr:
         base, test = node.expressions if isinstance(node, exp.Anonymous) else (node.this, node.expression)
         return call(macro, call("list_transform", base, test))
 
     return rewrite
 
 
-def _exists(node: exp.Expression) -> exp.Expression:
+def _exists(node: exp.Expr) -> exp.Expr:
     return _array_test("ll_exists")(node) if node.expression is not None else node
 
 
-def _log(node: exp.Expression) -> exp.Expression:
+def _log(node: exp.Expr) -> exp.Expr:
     base, value = (node.this, node.expression) if node.expression is not None else (None, node.this)
     if base is None:
         return call("ll_ln", value)
     return call("ll_log10", value) if base.name == "10" else call("ll_log", base, value)
 
 
-def _quantile(node: exp.Expression) -> exp.Expression:
+def _quantile(node: exp.Expr) -> exp.Expr:
     return call("quantile_cont", node.this, node.args["quantile"])
 
 
-def _pad(node: exp.Expression) -> exp.Expression:
+def _pad(node: exp.Expr) -> exp.Expr:
     fill = node.args.get("fill_pattern") or _text(" ")
     name = "lpad" if node.args.get("is_left") else "rpad"
     return call(name, to_text(node.this), exp.cast(node.expression, "int"), fill)
 
 
-def _explode_outer(node: exp.Expression) -> exp.Expression:
+def _explode_outer(node: exp.Expr) -> exp.Expr:
     return exp.Explode(this=call("ll_or_null", node.this))
 
 
-def _cast(node: exp.Expression) -> exp.Expression:
+def _cast(node: exp.Expr) -> exp.Expr:
     return cast_to(node.this, node.args["to"])
 
 
-REWRITES: dict[type[exp.Expression], Rewrite] = {
+REWRITES: dict[type[exp.Expr], Rewrite] = {
     exp.Cast: _cast, exp.TryCast: _cast,
     exp.Div: _macro("ll_divide", "this", "expression"), exp.SafeDivide: _macro("ll_divide", "this", "expression"),
     exp.SafeAdd: _macro("ll_add", "this", "expression"),
@@ -381,7 +381,7 @@ NAMED: dict[str, Rewrite] = {
 }  # fmt: skip
 
 # Written by sqlglot for DuckDB with the value that Spark gives; everything else that is a function is refused.
-SAME: frozenset[type[exp.Expression]] = frozenset({
+SAME: frozenset[type[exp.Expr]] = frozenset({
     exp.And, exp.Or, exp.Xor, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Nvl2, exp.Greatest, exp.Least,
     exp.Abs, exp.Sign, exp.Sqrt, exp.Exp, exp.Pow, exp.Cbrt, exp.Floor, exp.Ceil, exp.Pi,
     exp.Length, exp.Trim, exp.ConcatWs, exp.StrPosition, exp.Replace, exp.Repeat, exp.Reverse, exp.Translate, exp.Ascii, exp.Chr,

@@ -38,14 +38,19 @@ class Session:
 
     def run(self, sql: str) -> Any:
         """Execute one statement, after defining the decimal casts that it calls."""
+        self._prepare(sql)
+        return self.connection.execute(sql)
+
+    def query(self, sql: str) -> Any:
+        """A relation that gives its rows as Arrow without a copy."""
+        self._prepare(sql)
+        return self.connection.sql(sql)
+
+    def _prepare(self, sql: str) -> None:
         for precision, scale in set(_DECIMAL_CALL.findall(sql)):
             for head, body in decimal_macros(int(precision), int(scale)).items():
                 if head not in self._defined:
                     self._define(head, body)
-        return self.connection.execute(sql)
-
-    def execute(self, sql: str) -> Any:
-        return self.run(sql)
 
     def close(self) -> None:
         self.connection.close()

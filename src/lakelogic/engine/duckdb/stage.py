@@ -45,9 +45,8 @@ def _run_segments(relations: Relations, stage: Stage) -> str:
     name = stage.input
     for segment in stage.segments:
         sql = relations.aligned(relations.sql(segment.query), segment.columns)
-        # Only what is looked at more than once stands as rows; DuckDB runs the segments between in one pass.
-        kept = segment.counted or segment.name == stage.observed_at or segment is stage.segments[-1]
-        (relations.add_table if kept else relations.add_view)(segment.name, sql)
+        # Every segment stands as rows: a view would be bound and computed again by each segment that names it.
+        relations.add_table(segment.name, sql)
         name = segment.name
     return name
 
@@ -80,5 +79,5 @@ def observe(relations: Relations, observations: Sequence[Observation], name: str
         return {}
     # Names such as "failed:amount > 0" are no column names; their position is.
     values = ", ".join(relations.sql(observation.aggregate) for observation in observations)
-    row = relations.session.run(f"SELECT {values} FROM {quote(name)}").fetchone()
+    row = relations.session.run(f"SELECT {values} FROM {quote(name)}").fetchall()[0]
     return {o.name: int(value or 0) for o, value in zip(observations, row, strict=True)}

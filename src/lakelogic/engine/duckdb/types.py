@@ -73,7 +73,7 @@ def empty_relation(columns: Sequence[Column]) -> str:
 
 
 def _spark_type(found: exp.DataType) -> exp.DataType:
-    def replace(node: exp.Expression) -> exp.Expression:
+    def replace(node: exp.Expr) -> exp.Expr:
         word = _WORDS.get(node.this) if isinstance(node, exp.DataType) and not node.expressions else None
         return exp.DataType.build(word, dialect="databricks") if word else node
 

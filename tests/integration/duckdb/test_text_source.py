@@ -1,0 +1,89 @@
+"""Text files give the rows, reasons and records that the Spark engine gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakelogic.core.errors import CapabilityError
+from lakelogic.core.keys import derive_keys
+from lakelogic.core.slices import FileSlice, SourceFile
+from lakelogic.engine.duckdb.engine import DuckDbEngine
+from lakelogic.engine.duckdb.text_source import TextSource, text_names
+from lakelogic.engine.protocol import ReadSpec
+
+
+def read(path: Path, content: bytes, format_: str = "csv", **options: str) -> list[dict[str, Any]]:
+    path.write_bytes(content)
+    spec = ReadSpec(format_, options)
+    names = text_names(spec, (str(path),))
+    rows: list[dict[str, Any]] = TextSource(spec, (str(path),), names).open().read_all().to_pylist()
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("line", "fields"),
+    [
+        ("a,b", ("a", "b")),
+        (",", (None, None)),
+        ('"",b', ("", "b")),
+        ('"""a""",b', ('"a"', "b")),
+        ('a,"b""c"', ("a", 'b"c')),
+        ('"x,y",b', ("x,y", "b")),
+        ('"a" ,b', ("a", "b")),
+        (' a , "b" ', (" a ", ' "b" ')),
+        ('"a, b" x,c', ('"a, b" x', "c")),
+        ('"a" "b",c', ('"a" "b"', "c")),
+    ],
+)
+def test_a_csv_line_is_split_as_spark_splits_it(tmp_path: Path, line: str, fields: tuple[str | None, ...]) -> None:
+    (row,) = read(tmp_path / "f.csv", f"x,y\n{line}\n".encode())
+    assert (row["x"], row["y"]) == fields
+    assert row["_lakelogic_malformed"] is None and row["_lakelogic_record"] is None
+
+
+@pytest.mark.parametrize(
+    ("line", "reason", "record"),
+    [
+        (b"a", "too few fields", "a"),
+        (b"a,b,c", "too many fields", "a,b,c"),
+        (b'a,"b', "unclosed quote", 'a,"b'),
+        (b"\xc3\xa9\xff,b", "not UTF-8", "\\xC3\\xA9\\xFF,b"),
+    ],
+)
+def test_a_malformed_line_is_kept_whole(tmp_path: Path, line: bytes, reason: str, record: str) -> None:
+    (row,) = read(tmp_path / "f.csv", b"x,y\n" + line + b"\n")
+    assert (row["x"], row["y"]) == (None, None)
+    assert (row["_lakelogic_malformed"], row["_lakelogic_record"]) == (reason, record)
+
+
+def test_blank_lines_headers_and_marks_are_no_rows(tmp_path: Path) -> None:
+    rows = read(tmp_path / "f.csv", b"\xef\xbb\xbfx,y\r\n1,2\r\r\nx,y\n\n3,4")
+    assert [(row["x"], row["y"]) for row in rows] == [("1", "2"), ("3", "4")]
+
+
+def test_json_keeps_the_digits_as_written(tmp_path: Path) -> None:
+    (row,) = read(tmp_path / "f.jsonl", b'{"a": 1.50, "b": 1e400, "c": {"x": 1.0, "y": [1, "\\u00e9"]}, "d": null}\n', "jsonl")
+    assert (row["a"], row["b"], row["c"], row["d"]) == ("1.50", "1e400", '{"x":1.0,"y":[1,"\u00e9"]}', None)
+
+
+@pytest.mark.parametrize("line", ['{"a":1', '{"a":1} x', "[1]", "5", "{'a':1}", '{"a":NaN}', '{"a":1}{"a":2}'])
+def test_what_is_not_one_object_is_not_valid_json(tmp_path: Path, line: str) -> None:
+    (row,) = read(tmp_path / "f.jsonl", line.encode(), "jsonl")
+    assert (row["_lakelogic_malformed"], row["_lakelogic_record"]) == ("not valid JSON", line)
+
+
+def test_a_json_document_is_an_array_of_records(tmp_path: Path) -> None:
+    rows = read(tmp_path / "f.json", b'[\n {"a": 1},\n {"a": "x"}\n]', "json")
+    assert [row["a"] for row in rows] == ["1", "x"]
+
+
+@pytest.mark.parametrize("format_", ["avro", "xml"])
+def test_formats_that_need_more_are_refused(tmp_path: Path, format_: str) -> None:
+    engine = DuckDbEngine(derive_keys(None))
+    file = SourceFile(str(tmp_path / "f"), 1, 0)
+    with pytest.raises(CapabilityError, match=f"cannot read format `{format_}`"):
+        engine.inspect(ReadSpec(format_), FileSlice((file,)))
+    engine.close()
