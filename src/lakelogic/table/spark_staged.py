@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -50,12 +51,14 @@ def committed(path: str, commit_id: CommitId) -> Commit:
 @contextmanager
 def spark_errors(what: str) -> Iterator[None]:
     """Translate Spark's exceptions; their text may quote row values, so only the condition's name is kept."""
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         yield
-    except PySparkException as error:
-        condition = error.getCondition() or type(error).__name__
+    except (PySparkException, Py4JError) as error:
+        condition = error.getCondition() if isinstance(error, PySparkException) else None
+        condition = condition or _condition(str(error)) or type(error).__name__
         raise RunError(
             f"{what} failed on Spark: {condition}",
             code="LL441",
@@ -89,6 +92,12 @@ def _base(root: str, path: str) -> str:
             break
         plain.append(part)
     return os.path.join(root, *plain)
+
+
+def _condition(text: str) -> str | None:
+    """The condition's name in the text of a Java exception that PySpark handed on as it was."""
+    found = re.search(r"Exception: \[([A-Z][A-Z0-9_.]+)\]", text)
+    return found.group(1) if found else None
 
 
 def quoted(name: str) -> str:
