@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - queries stand on one line
 """Masking on DuckDB has the form that the Spark engine gives, and never shows a key."""
 
 from __future__ import annotations

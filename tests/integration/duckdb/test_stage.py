@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - queries stand on one line
 """A stage on DuckDB: files split by verdict, numbers from the same rows, types that Delta adopts."""
 
 from __future__ import annotations
@@ -36,7 +37,12 @@ def query(sql: str) -> exp.Query:
     return tree
 
 
-OUTPUT = (column("id", "int"), column("at", "timestamp"), column("price", "decimal(10,2)"), column("day", "date"))
+OUTPUT = (
+    column("id", "int"),
+    column("at", "timestamp"),
+    column("price", "decimal(10,2)"),
+    column("day", "date"),
+)
 TYPED = "SELECT TRY_CAST(id AS INT) AS id, TRY_CAST(at AS TIMESTAMP) AS at, TRY_CAST(price AS DECIMAL(10,2)) AS price, TRY_CAST(day AS DATE) AS day, _lakelogic_record FROM source"
 SPLIT = "SELECT id, at, price, day, CASE WHEN id IS NULL THEN 'rejected' ELSE 'accepted' END AS lakelogic_verdict, CASE WHEN id IS NULL THEN STRUCT(_lakelogic_record AS record, 1 AS failed_0) END AS _lakelogic_rejected FROM typed"
 STAGE = Stage(
@@ -56,7 +62,9 @@ def csv(path: Path, text: str) -> StageInput:
 
 
 def test_rows_are_split_counted_and_read_back(engine: DuckDbEngine, tmp_path: Path) -> None:
-    source = csv(tmp_path / "a.csv", "id,at,price,day\n1,2026-01-02T03:04:05+02:00,1.005,2026-01-02\n2,,3,\nx\n")
+    source = csv(
+        tmp_path / "a.csv", "id,at,price,day\n1,2026-01-02T03:04:05+02:00,1.005,2026-01-02\n2,,3,\nx\n"
+    )
     staged = engine.stage(STAGE, source, [], root=str(tmp_path / "t"), folder="batch")
     assert (staged.accepted_rows, staged.rejected_rows) == (2, 1)
     assert staged.counts == {"source": 3, "typed": 3, "skipped": 1}
@@ -108,11 +116,24 @@ def test_only_rows_of_files_added_since_a_version_are_read(engine: DuckDbEngine,
     assert DeltaTable(table).version() == 2
     facts = engine.inspect(ReadSpec("delta"), TableSlice(table, 2))
     assert [c.name for c in facts.columns] == ["id"] and not facts.text
-    keep = Segment("v", query("SELECT id, 'accepted' AS lakelogic_verdict, NULL AS _lakelogic_rejected FROM source"), (), "")
+    keep = Segment(
+        "v",
+        query("SELECT id, 'accepted' AS lakelogic_verdict, NULL AS _lakelogic_rejected FROM source"),
+        (),
+        "",
+    )
     stage = Stage("source", (keep,), (column("id", "bigint"),))
-    for slice_, wanted in ((TableSlice(table, 2, 0), 2), (TableSlice(table, 1), 2), (TableSlice(table, 2, 2), 0)):
+    for slice_, wanted in (
+        (TableSlice(table, 2, 0), 2),
+        (TableSlice(table, 1), 2),
+        (TableSlice(table, 2, 2), 0),
+    ):
         staged = engine.stage(
-            stage, StageInput(ReadSpec("delta"), slice_), [], root=str(tmp_path / "t"), folder=f"b{slice_.version}{slice_.after_version}"
+            stage,
+            StageInput(ReadSpec("delta"), slice_),
+            [],
+            root=str(tmp_path / "t"),
+            folder=f"b{slice_.version}{slice_.after_version}",
         )
         assert staged.accepted_rows == wanted
 

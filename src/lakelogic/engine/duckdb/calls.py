@@ -53,7 +53,7 @@ def zone_known(name: str) -> bool:
 
 
 def in_utc(clock: str, zone: str) -> str | None:
-    """`yyyy-MM-dd HH:mm:ss.ffffff` on a clock in `zone`, as UTC; NULL for an unknown zone or an impossible date."""
+    """`yyyy-MM-dd HH:mm:ss.ffffff` on a clock in `zone`, as UTC; NULL for an unknown zone or no such date."""
     place = find_zone(zone)
     if place is None:
         return None

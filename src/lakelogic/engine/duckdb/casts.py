@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a table of SQL
 """Casts that give what Spark's TRY_CAST gives, as DuckDB macros.
 
 A macro sees no types, but ``typeof`` is a constant when a query is bound: the branches that do not apply are gone
@@ -25,9 +26,7 @@ CASE WHEN typeof(x) = 'VARCHAR' THEN ll_from_text_{name}(CAST(x AS VARCHAR))
      THEN TRY_CAST(floor(epoch(TRY_CAST(CAST(x AS VARCHAR) AS TIMESTAMPTZ))) AS {type})
      ELSE TRY_CAST(x AS {type}) END"""
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-_FLOATING_TEXT = (
-    "TRY_CAST(regexp_extract(v, '^{blanks}({number}|(?i:[+-]?(?:inf|infinity)|nan))[dDfF]?{blanks}$', 1) AS {type})"
-)
+_FLOATING_TEXT = "TRY_CAST(regexp_extract(v, '^{blanks}({number}|(?i:[+-]?(?:inf|infinity)|nan))[dDfF]?{blanks}$', 1) AS {type})"
 _FLOATING = """
 CASE WHEN typeof(x) = 'VARCHAR' THEN ll_from_text_{name}(CAST(x AS VARCHAR))
      ELSE TRY_CAST(x AS {type}) END"""
@@ -64,8 +63,9 @@ CAST_MACROS: dict[str, str] = {
     ),
     "ll_from_text_date(v)": f"TRY_CAST(ll_day_of({_DAY_PARTS}) AS DATE)",
     "ll_from_text_boolean(v)": _BOOLEAN_TEXT.format(blanks=_BLANKS),
-    "ll_from_text_timestamptz(v)": "ll_instant(ll_parts(v))",
-    "ll_from_text_timestamp(v)": "ll_local(ll_parts(v))",
+    # The list holds the parts once; written out in place they would stand in the query thirty times.
+    "ll_from_text_timestamptz(v)": "list_transform([ll_parts(v)], lambda p: ll_instant(p))[1]",
+    "ll_from_text_timestamp(v)": "list_transform([ll_parts(v)], lambda p: ll_local(p))[1]",
     "ll_cast_boolean(x)": (
         "CASE WHEN typeof(x) = 'VARCHAR' THEN ll_from_text_boolean(CAST(x AS VARCHAR)) ELSE TRY_CAST(x AS BOOLEAN) END"
     ),
@@ -161,7 +161,9 @@ def cast_to(value: exp.Expr, wanted: exp.DataType) -> exp.Expr:
         return exp.Anonymous(this="encode", expressions=[value])
     macro = _decimal(wanted) if wanted.this == exp.DataType.Type.DECIMAL else _MACRO_OF.get(wanted.this)
     if macro is None or (macro == "ll_text" and wanted.expressions):
-        raise CapabilityError(f"the DuckDB engine cannot cast to `{wanted.sql('databricks')}` the way Spark does")
+        raise CapabilityError(
+            f"the DuckDB engine cannot cast to `{wanted.sql('databricks')}` the way Spark does"
+        )
     if is_text(value):
         if macro == "ll_text":
             return value
@@ -178,5 +180,5 @@ def decimal_macros(precision: int, scale: int) -> dict[str, str]:
 
 def _decimal(wanted: exp.DataType) -> str:
     sizes = [int(part.name) for part in wanted.expressions]
-    precision, scale = (sizes + [0])[:2] if sizes else (10, 0)
+    precision, scale = [*sizes, 0][:2] if sizes else (10, 0)
     return f"ll_cast_decimal_{precision}_{scale}"

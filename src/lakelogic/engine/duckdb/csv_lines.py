@@ -1,7 +1,7 @@
 """One CSV line into fields, with the values that the Spark engine's from_csv gives.
 
-An empty field is NULL, a quoted empty one is the empty text. A quote counts only at the very start of a field; where
-text follows a closing quote, the field is plain text up to the next delimiter, quotes included.
+An empty field is NULL, a quoted empty one is the empty text. A quote counts only at the start of a field;
+where text follows a closing quote, the field is plain text up to the next delimiter, quotes included.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ class CsvSplitter:
     @cached_property
     def _quoted(self) -> re.Pattern[str]:
         mark, escape = re.escape(self.options.quote), re.escape(self.options.escape)
-        inner = f"[^{mark}]" if self.options.escape == self.options.quote else f"(?:[^{mark}{escape}]|{escape}.)"
+        inner = (
+            f"[^{mark}]" if self.options.escape == self.options.quote else f"(?:[^{mark}{escape}]|{escape}.)"
+        )
         return re.compile(f"{mark}{inner}*{mark}")
 
 
@@ -98,7 +100,7 @@ def _quoted(line: str, start: int, style: CsvOptions) -> tuple[str, int]:
 
 
 def _closed(value: str, line: str, start: int, after: int, style: CsvOptions) -> tuple[str, int]:
-    """What a quote in the middle means: blanks may follow it; anything else makes the whole field plain text."""
+    """What a quote in the middle means: blanks may follow it; all else makes the whole field plain text."""
     at = after
     while at < len(line) and line[at] <= " " and not line.startswith(style.sep, at):
         at += 1

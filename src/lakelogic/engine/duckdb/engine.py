@@ -77,9 +77,7 @@ class DuckDbEngine:
             files = write_files(relations, relations.aligned(relations.sql(query), columns), (root, folder))
             return files, observe(relations, observations, "rejected")
 
-    def evaluate(
-        self, values: Mapping[str, exp.Expr], accepted: StageInput
-    ) -> Mapping[str, float | None]:
+    def evaluate(self, values: Mapping[str, exp.Expr], accepted: StageInput) -> Mapping[str, float | None]:
         if not values:
             return {}
         with self._call("evaluating dataset checks") as relations:

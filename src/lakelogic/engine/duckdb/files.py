@@ -36,7 +36,7 @@ def write_files(
 
 
 def read_staged(relations: Relations, staged: StageInput) -> str:
-    """SQL for the rows of staged files, partition columns included, with the schema they were written with."""
+    """SQL for the rows of staged files, partition columns included, in their declared types."""
     if not staged.staged or staged.staged_root is None:
         return empty_relation(staged.columns)
     groups: dict[tuple[tuple[str, str | None], ...], list[str]] = {}
@@ -50,7 +50,9 @@ def read_staged(relations: Relations, staged: StageInput) -> str:
 def read_rejected(staged: StageInput) -> str:
     """The rejected files with all that stands in them, also what no table has."""
     paths = [literal(str(local_path(staged.staged_root or "") / file.path)) for file in staged.staged]
-    return f"SELECT * FROM read_parquet([{', '.join(paths)}], hive_partitioning = false, union_by_name = true)"
+    return (
+        f"SELECT * FROM read_parquet([{', '.join(paths)}], hive_partitioning = false, union_by_name = true)"
+    )
 
 
 def _read_group(
@@ -102,7 +104,9 @@ def _measured(
 
 
 def _rows(relations: Relations, path: Path) -> int:
-    found: Any = relations.session.run(f"SELECT num_rows FROM parquet_file_metadata({literal(str(path))})").fetchall()[0]
+    found: Any = relations.session.run(
+        f"SELECT num_rows FROM parquet_file_metadata({literal(str(path))})"
+    ).fetchall()[0]
     return int(found[0])
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a table: one entry per line reads better than one that is broken up
 """Functions of Spark SQL as DuckDB macros: what the tables of `render` call."""
 
 from __future__ import annotations

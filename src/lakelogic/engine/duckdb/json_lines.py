@@ -1,11 +1,10 @@
-"""JSON texts into fields of text: numbers keep the digits they were written with, nested values become one line."""
+"""JSON into fields of text: numbers keep the digits they were written with, nested values become one line."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
-from json.decoder import scanstring
 
 NOT_JSON = "not valid JSON"
 _BLANK = re.compile(r"[ \t\n\r]*")
@@ -55,7 +54,7 @@ def split_document(text: str) -> list[str] | None:
 
 
 def object_keys(text: str) -> Iterator[str]:
-    """The keys of all whole objects in a text that may be cut off; a broken line does not hide those after it."""
+    """The keys of all whole objects in a text that may be cut off; a broken line hides none after it."""
     at = text.find("{")
     while at >= 0:
         try:
@@ -97,10 +96,9 @@ def _whole(text: str) -> object:
 
 
 def _value(text: str, at: int) -> tuple[object, int]:
-    if text[at] in "{[":
-        return _decoder.raw_decode(text, at)
-    if text[at] == '"':
-        return scanstring(text, at + 1, True)
+    if text[at] in '{["':
+        value, end = _decoder.raw_decode(text, at)
+        return value, end
     scalar = _SCALAR.match(text, at)
     if scalar is None:
         raise ValueError(at)

@@ -49,7 +49,9 @@ def decode(raw: bytes, encoding: str) -> Line:
 def local_path(path: str) -> Path:
     plain = path.removeprefix("file://") if path.startswith("file://") else path.removeprefix("file:")
     if "://" in plain:
-        raise CapabilityError(f"the DuckDB engine reads local files only, not `{path}`", hint="use engine: spark")
+        raise CapabilityError(
+            f"the DuckDB engine reads local files only, not `{path}`", hint="use engine: spark"
+        )
     return Path(plain)
 
 
@@ -64,7 +66,9 @@ def _raw_lines(path: str) -> Iterator[bytes]:
 def _open(path: Path) -> IO[bytes]:
     suffix = PurePath(path).suffix.lower()
     if suffix in _UNREADABLE:
-        raise CapabilityError(f"the DuckDB engine cannot unpack `{suffix}` files", hint="use .gz, .bz2 or engine: spark")
+        raise CapabilityError(
+            f"the DuckDB engine cannot unpack `{suffix}` files", hint="use .gz, .bz2 or engine: spark"
+        )
     match suffix:
         case ".gz":
             return cast(IO[bytes], gzip.open(path, "rb"))

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 
 from lakelogic.core.errors import CapabilityError, PlanError
 
-_ALIASES = {"delimiter": "sep", "null_value": "nullValue", "multi_line": "multiLine", "multiline": "multiLine",
+_ALIASES = {"delimiter": "sep", "null_value": "nullValue", "multi_line": "multiLine",
+            "multiline": "multiLine",
             "charset": "encoding", "merge_schema": "mergeSchema"}  # fmt: skip
 _ALLOWED: Mapping[str, tuple[str, ...]] = {
     "csv": ("header", "sep", "quote", "escape", "encoding", "nullValue", "multiLine"),
@@ -21,7 +22,8 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = {
     "frame": (),
 }
 FORMATS = tuple(_ALLOWED)
-_ENCODINGS = {"utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "utf-8", "ascii": "utf-8", "iso-8859-1": "latin-1",
+_ENCODINGS = {"utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "utf-8", "ascii": "utf-8",
+              "iso-8859-1": "latin-1",
               "latin1": "latin-1", "latin-1": "latin-1"}  # fmt: skip
 
 
@@ -57,7 +59,9 @@ def parse_options(format_: str, options: Mapping[str, str]) -> dict[str, str]:
 def parse_csv_options(options: Mapping[str, str]) -> CsvOptions:
     given = parse_options("csv", options)
     if _flag(given, "multiLine", False):
-        raise CapabilityError("the DuckDB engine cannot read CSV records that span lines", hint="use engine: spark")
+        raise CapabilityError(
+            "the DuckDB engine cannot read CSV records that span lines", hint="use engine: spark"
+        )
     quote = given.get("quote", '"')
     return CsvOptions(
         header=_flag(given, "header", True),

@@ -7,15 +7,28 @@ from dataclasses import dataclass
 
 from lakelogic.core.errors import CapabilityError
 
-_MONTHS = "January February March April May June July August September October November December".split()
-_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 
 
 def _names(names: list[str], length: int | None = None) -> str:
     return "(?:" + "|".join(name[:length] for name in names) + ")"
 
 
-# Letters of a pattern -> (strftime code, the text it accepts). Spark is strict: `dd` is two digits, never one.
+# Letters of a pattern -> (strftime code, the text it accepts). Spark is strict: `dd` is never one digit.
 _CODES: dict[str, tuple[str, str]] = {
     "yyyy": ("%Y", "[0-9]{4}"), "uuuu": ("%Y", "[0-9]{4}"), "yy": ("%y", "[0-9]{2}"),
     "MM": ("%m", "[0-9]{2}"), "M": ("%-m", "[0-9]{1,2}"),

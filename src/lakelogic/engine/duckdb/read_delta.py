@@ -49,7 +49,7 @@ def read_delta(slice_: TableSlice) -> Any:
         return _read_changes(table, slice_, slice_.after_version)
     if added.special or "delta.columnMapping.mode" in properties:
         raise CapabilityError(
-            f"`{slice_.path}` uses deletion vectors or column mapping, so its new rows cannot be told from the old",
+            f"`{slice_.path}` uses deletion vectors or column mapping: new rows cannot be told from old",
             hint="set the table property delta.enableChangeDataFeed to true, or read with load_mode: full",
         )
     return _only(dataset_of(table, slice_.path), added.paths)
@@ -65,7 +65,9 @@ def dataset_of(table: DeltaTable, path: str) -> ds.Dataset:
 
 
 def _only(whole: ds.Dataset, paths: frozenset[str]) -> Any:
-    fragments = [fragment for fragment in whole.get_fragments() if unquote(fragment.path).lstrip("/") in paths]
+    fragments = [
+        fragment for fragment in whole.get_fragments() if unquote(fragment.path).lstrip("/") in paths
+    ]
     if not fragments:
         return whole.schema.empty_table()
     return ds.FileSystemDataset(fragments, whole.schema, whole.format, whole.filesystem)
@@ -100,5 +102,6 @@ def _actions(commit: Path, table: str, after: int) -> list[dict[str, Any]]:
         return [json.loads(line) for line in commit.read_text().splitlines() if line]
     except FileNotFoundError as error:
         raise RunError(
-            f"the log of `{table}` no longer reaches back to version {after}", hint="run once with load_mode: full"
+            f"the log of `{table}` no longer reaches back to version {after}",
+            hint="run once with load_mode: full",
         ) from error

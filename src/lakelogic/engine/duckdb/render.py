@@ -17,7 +17,7 @@ _MAX_INT = 2147483647
 
 
 def rewrite(tree: exp.Expr, types_of: TypesOf | None = None) -> exp.Expr:
-    """The tree in DuckDB's terms; `types_of` tells the types of a relation's columns, to keep the SQL short."""
+    """The tree in DuckDB's terms; `types_of` tells the types of a relation's columns, for shorter SQL."""
     # What Spark runs is the text of the tree. Reading that text again gives every function its proper node,
     # also where the plan built a call by name only.
     fresh = sqlglot.parse_one(tree.sql("databricks"), dialect="databricks")

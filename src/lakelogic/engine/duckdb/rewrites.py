@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a table: one entry per line reads better than one that is broken up
 """Which node of a Spark tree becomes which call in DuckDB: tables, and small functions for the odd ones."""
 
 from __future__ import annotations
@@ -110,8 +111,10 @@ def _array_sort(node: exp.Expr) -> exp.Expr:
     if node.args.get("expression") is not None:
         raise refused(node.sql("databricks"))
     inner = node.this
-    if isinstance(inner, exp.Anonymous) and inner.name == "ll_distinct" and isinstance(
-        inner.expressions[0], exp.ArrayCompact
+    if (
+        isinstance(inner, exp.Anonymous)
+        and inner.name == "ll_distinct"
+        and isinstance(inner.expressions[0], exp.ArrayCompact)
     ):
         # The sort makes the order of appearance worthless, and there is no NULL to lose.
         inner.set("this", "list_distinct")
@@ -126,8 +129,10 @@ def _is_false(node: exp.Expr | None) -> bool:
 
 def _array_join(node: exp.Expr) -> exp.Expr:
     other = node.args.get("null")
-    return call("ll_join_with", node.this, node.expression, other) if other else call(
-        "ll_join", node.this, node.expression
+    return (
+        call("ll_join_with", node.this, node.expression, other)
+        if other
+        else call("ll_join", node.this, node.expression)
     )
 
 
@@ -143,13 +148,15 @@ def _bracket(node: exp.Expr) -> exp.Expr:
 
 def _get(node: exp.Expr) -> exp.Expr:
     base, index = node.expressions
-    after = exp.paren(exp.Add(this=exp.paren(index, copy=False), expression=exp.Literal.number(1)), copy=False)
+    after = exp.paren(
+        exp.Add(this=exp.paren(index, copy=False), expression=exp.Literal.number(1)), copy=False
+    )
     return exp.Bracket(this=base, expressions=[after], offset=1)
 
 
 def _json(node: exp.Expr) -> exp.Expr:
     path = node.expression
-    written = path.sql("duckdb") if isinstance(path, exp.JSONPath) else path.sql("duckdb")
+    written = path.sql("duckdb")
     if "*" in written or not isinstance(path, (exp.JSONPath, exp.Literal)):
         raise refused(node.sql("databricks"))
     return call("ll_json", node.this, _text(written.strip("'")))
@@ -261,7 +268,9 @@ def _collect(node: exp.Expr) -> exp.Expr:
     if isinstance(node.parent, (exp.Window, exp.Filter, exp.WithinGroup)) or isinstance(inner, exp.Order):
         raise refused(node.sql("databricks"))
     listed = call("list", exp.Distinct(expressions=[value]) if distinct else value)
-    kept = exp.Filter(this=listed, expression=exp.Where(this=exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))))
+    kept = exp.Filter(
+        this=listed, expression=exp.Where(this=exp.Not(this=exp.Is(this=value.copy(), expression=exp.null())))
+    )
     return exp.Coalesce(this=kept, expressions=[exp.Array(expressions=[])])
 
 
@@ -323,7 +332,7 @@ REWRITES: dict[type[exp.Expr], Rewrite] = {
     exp.Substring: _substring, exp.Left: _macro("ll_left", "this", "expression"),
     exp.Right: _macro("ll_right", "this", "expression"), exp.Pad: _pad,
     exp.SubstringIndex: _macro("ll_substring_index", "this", "delimiter", "count"),
-    exp.Concat: _concat, exp.DPipe: _pipe, 
+    exp.Concat: _concat, exp.DPipe: _pipe,
     exp.RegexpLike: _regexp_like, exp.RegexpReplace: _regexp_replace, exp.RegexpExtract: _regexp_extract,
     exp.RegexpSplit: _split, exp.Like: _like, exp.ILike: _like,
     exp.ToBase64: _macro("ll_base64", "this"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from inspect import Parameter, Signature
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
 import pyarrow as pa
+from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from lakelogic.core.keys import MaskKeys
 from lakelogic.engine.duckdb.calls import CALLS
@@ -28,6 +30,9 @@ class Session:
             config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
         )
         self.connection.execute("SET TimeZone = 'UTC'")
+        # What does not fit in memory is spilled here, not into the caller's working directory.
+        self._spill = TemporaryDirectory(prefix="lakelogic-duckdb-")
+        self.connection.execute(f"SET temp_directory = '{self._spill.name}'")
         self.connection.execute("SET enable_progress_bar = false")
         self._defined: set[str] = set()
         for name, (function, takes, gives) in {**CALLS, **mask_calls(keys)}.items():
@@ -54,6 +59,7 @@ class Session:
 
     def close(self) -> None:
         self.connection.close()
+        self._spill.cleanup()
 
     def _define(self, head: str, body: str) -> None:
         self.connection.execute(f"CREATE TEMP MACRO {head} AS ({body})")
@@ -65,7 +71,7 @@ class Session:
         # `special`: NULLs are ours to handle, so that a batch with NULLs is still one call.
         self.connection.create_function(
             name, _batched(function, len(takes), _ARROW[gives]), list(takes), gives,
-            type="arrow", null_handling="special", side_effects=not pure,
+            type=PythonUDFType.ARROW, null_handling=FunctionNullHandling.SPECIAL, side_effects=not pure,
         )  # fmt: skip
 
 

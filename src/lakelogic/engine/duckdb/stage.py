@@ -45,7 +45,7 @@ def _run_segments(relations: Relations, stage: Stage) -> str:
     name = stage.input
     for segment in stage.segments:
         sql = relations.aligned(relations.sql(segment.query), segment.columns)
-        # Every segment stands as rows: a view would be bound and computed again by each segment that names it.
+        # Every segment stands as rows: a view would be bound and computed again by each one that names it.
         relations.add_table(segment.name, sql)
         name = segment.name
     return name
@@ -64,7 +64,9 @@ def _write_accepted(
 
 
 def _write_rejected(relations: Relations, last: str, place: tuple[str, str]) -> tuple[StagedFile, ...]:
-    rows = f"SELECT * EXCLUDE ({VERDICT_COLUMN}) FROM {quote(last)} WHERE {VERDICT_COLUMN} = {literal(REJECTED)}"
+    rows = (
+        f"SELECT * EXCLUDE ({VERDICT_COLUMN}) FROM {quote(last)} WHERE {VERDICT_COLUMN} = {literal(REJECTED)}"
+    )
     return write_files(relations, rows, _folder(place, REJECTED))
 
 

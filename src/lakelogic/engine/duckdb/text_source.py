@@ -85,7 +85,10 @@ class TextSource:
                 self.skipped += 1
                 continue
             fields = splitter.split(line.text) if line.valid else NOT_UTF8
-            yield (fields if isinstance(fields, str) else dict(zip(header.names, fields, strict=True))), line.text
+            yield (
+                (fields if isinstance(fields, str) else dict(zip(header.names, fields, strict=True))),
+                line.text,
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,9 @@ def csv_header(path: str, options: CsvOptions, declared: Sequence[str]) -> CsvHe
     names = [name or f"_c{number}" for number, name in enumerate(fields)]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise RunError(f"column `{twice[0]}` stands twice in the header of `{path}`", hint="rename one of them")
+        raise RunError(
+            f"column `{twice[0]}` stands twice in the header of `{path}`", hint="rename one of them"
+        )
     return CsvHeader(tuple(names), first.text)
 
 

@@ -1,7 +1,7 @@
 """Results whose type depends on their operands: decimal quotients, decimal averages, rounding of doubles.
 
-DuckDB itself is asked for the operands' types: the enclosing query is bound, not run, with the operand as its last
-column. Inner nodes are settled before the nodes around them.
+DuckDB itself is asked for the operands' types: the enclosing query is bound, not run, with the operand as its
+last column. Inner nodes are settled before the nodes around them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,13 @@ def _quotient(node: exp.Expr, session: Session) -> exp.Expr:
 def _moved(node: exp.Expr, session: Session) -> exp.Expr:
     sum_ = node.expressions[0]
     unit = sum_.expression.args.get("unit")
-    whole_days = unit is not None and unit.name.upper().rstrip("S") in {"DAY", "WEEK", "MONTH", "QUARTER", "YEAR"}
+    whole_days = unit is not None and unit.name.upper().rstrip("S") in {
+        "DAY",
+        "WEEK",
+        "MONTH",
+        "QUARTER",
+        "YEAR",
+    }
     if whole_days and _type_of(sum_.this, session) == "DATE":
         return exp.cast(sum_.copy(), "date")
     return exp.paren(sum_.copy())
