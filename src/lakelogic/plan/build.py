@@ -126,14 +126,15 @@ def _run_steps(bench: Workbench, phase: str) -> None:
 
 def _cast_made(bench: Workbench, names: frozenset[str]) -> None:
     outputs, failures = [], []
+    enforced = bench.contract.quality.enforce_required
     for field in bench.contract.fields:
         found = bench.relation.find(field.name)
         wanted = parse_type(field.type)
         if field.name not in names or found is None or wanted is None:
             continue
         output, failure = cast_column(
-            bench.builder.book, found, wanted, pattern=field.format, personal=field.pii, required=field.required,
-            comment=field.description,
+            bench.builder.book, found, wanted, pattern=field.format, personal=field.pii,
+            required=field.required and enforced, comment=field.description,
         )  # fmt: skip
         outputs.append(output)
         failures += [failure] if failure else []

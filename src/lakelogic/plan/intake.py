@@ -84,7 +84,7 @@ def _cast_declared(bench: Workbench, found: Column, field: ModelField) -> tuple[
     default = literal(field.default) if field.default is not None else None
     output, failure = cast_column(
         bench.builder.book, found, wanted, pattern=field.format, default=default, personal=field.pii,
-        required=field.required, comment=field.description,
+        required=field.required and bench.contract.quality.enforce_required, comment=field.description,
     )  # fmt: skip
     return Output(replace(output.column, name=field.name), output.expression), failure
 

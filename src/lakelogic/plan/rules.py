@@ -57,7 +57,8 @@ def _compile(rule: RowRule, bench: Workbench) -> list[Failure]:
         case r.AcceptedValues():
             found_one = bench.require(rule.field)
             words = ", ".join(str(value) for value in rule.values)
-            return [_add(rule, bench, _not_in(found_one, rule.values), f"{rule.field} is one of {words}")]
+            failed = _with_null(_not_in(found_one, rule.values), column(rule.field), rule, bench)
+            return [_add(rule, bench, failed, f"{rule.field} is one of {words}")]
         case r.RegexMatch():
             bench.require(rule.field)
             failed = negate(exp.RegexpLike(this=column(rule.field), expression=text(rule.pattern)))
@@ -67,10 +68,14 @@ def _compile(rule: RowRule, bench: Workbench) -> list[Failure]:
             failed, words = _out_of_range(found_one, rule.min, rule.max, rule.inclusive)
             return [_add(rule, bench, _with_null(failed, column(rule.field), rule, bench), words)]
         case r.ReferentialIntegrity():
-            return [_add(rule, bench, not_in_link(rule, bench), f"{rule.field} is in {rule.reference}.{rule.key}")]
+            failed = _with_null(not_in_link(rule, bench), column(rule.field), rule, bench)
+            return [_add(rule, bench, failed, f"{rule.field} is in {rule.reference}.{rule.key}")]
         case r.LifecycleWindow():
             words = f"{rule.event_ts} is within the lifecycle of {rule.event_key}"
-            return [_add(rule, bench, outside_life(rule, bench), words)]
+            failed = outside_life(rule, bench)
+            for name in (rule.event_key, rule.event_ts):
+                failed = _with_null(failed, column(name), rule, bench)
+            return [_add(rule, bench, failed, words)]
         case _:
             assert_never(rule)
 
