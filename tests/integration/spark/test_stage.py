@@ -48,9 +48,11 @@ FROM checked
 """
 QUARANTINE = """
 SELECT _lakelogic_rejected.raw.id AS id, _lakelogic_rejected.record AS _lakelogic_record,
-  FILTER(ARRAY(CASE WHEN _lakelogic_rejected.failed_0 & 1 <> 0 THEN 'malformed' END,
+  FILTER(ARRAY(
+    CASE WHEN _lakelogic_rejected.failed_0 & 1 <> 0 THEN 'malformed' END,
     CASE WHEN _lakelogic_rejected.failed_0 & 2 <> 0 THEN 'id is an int' END,
-    CASE WHEN _lakelogic_rejected.failed_0 & 4 <> 0 THEN 'known kind' END), x -> NOT x IS NULL) AS _lakelogic_rules
+    CASE WHEN _lakelogic_rejected.failed_0 & 4 <> 0 THEN 'known kind' END
+    ), x -> NOT x IS NULL) AS _lakelogic_rules
 FROM rejected
 """
 
@@ -67,13 +69,17 @@ def build_stage(*, partition_by: tuple[str, ...] = ()) -> Stage:
     return Stage(
         input="source",
         segments=(
-            segment("kept", "SELECT * FROM source WHERE id IS DISTINCT FROM '0'", counted=True, effect="removes"),
+            segment(
+                "kept", "SELECT * FROM source WHERE id IS DISTINCT FROM '0'", counted=True, effect="removes"
+            ),
             segment("checked", CHECKED, counted=True),
             segment("judged", JUDGED),
         ),
         output=OUTPUT,
         partition_by=partition_by,
-        observations=(Observation("failed:known kind", parse("SUM(CASE WHEN kind = 'z' THEN 1 ELSE 0 END)")),),
+        observations=(
+            Observation("failed:known kind", parse("SUM(CASE WHEN kind = 'z' THEN 1 ELSE 0 END)")),
+        ),
     )
 
 
@@ -86,7 +92,9 @@ def kinds(spark_session: Any, tmp_path: Path) -> LinkRead:
 
 def run(engine: Any, tmp_path: Path, slice_of: Slices, kinds: LinkRead, stage: Stage) -> tuple[Staged, Path]:
     path = tmp_path / "in.csv"
-    path.write_bytes(b"id,day,kind\n0,,a\n1,2026-01-02,a\n2,,b c/%\nx,2026-02-30,a\n4,,z\n5\n\xe9,\xff,a\n6,2026-01-02,\n")
+    path.write_bytes(
+        b"id,day,kind\n0,,a\n1,2026-01-02,a\n2,,b c/%\nx,2026-02-30,a\n4,,z\n5\n\xe9,\xff,a\n6,2026-01-02,\n"
+    )
     root = tmp_path / "target [1]"
     root.mkdir()
     source = StageInput(spec=ReadSpec("csv"), slice=slice_of(path))
@@ -97,9 +105,9 @@ def test_a_stage_splits_rows_by_verdict_and_counts_them(
     spark_engine: Any, tmp_path: Path, slice_of: Slices, kinds: LinkRead
 ) -> None:
     staged, root = run(spark_engine, tmp_path, slice_of, kinds, build_stage())
-    assert staged.counts == {"source": 8, "kept": 7, "checked": 7}
+    assert staged.counts == {"source": 8, "kept": 7, "checked": 7, "skipped": 1}
     assert (staged.accepted_rows, staged.rejected_rows) == (3, 4)
-    assert staged.observations == {"failed:known kind": 1, "skipped_lines": 1}
+    assert staged.observations == {"failed:known kind": 1}
     for file in (*staged.accepted, *staged.rejected):
         assert (root / file.path).stat().st_size == file.size and file.partition == {}
     frame = spark_engine.frame(StageInput(staged_root=str(root), staged=staged.accepted, columns=OUTPUT))
@@ -114,7 +122,9 @@ def test_partition_values_are_those_of_the_rows(
     spark_engine: Any, tmp_path: Path, slice_of: Slices, kinds: LinkRead
 ) -> None:
     staged, root = run(spark_engine, tmp_path, slice_of, kinds, build_stage(partition_by=("kind", "day")))
-    assert sorted((f.partition["kind"], f.partition["day"]) for f in staged.accepted if f.partition["kind"]) == [
+    assert sorted(
+        (f.partition["kind"], f.partition["day"]) for f in staged.accepted if f.partition["kind"]
+    ) == [
         ("a", "2026-01-02"),
         ("b c/%", None),
     ]
@@ -138,7 +148,15 @@ def test_the_quarantine_keeps_records_and_counts_each_check(
     )
     rejected = StageInput(staged_root=str(root), staged=staged.rejected, columns=(*OUTPUT, REJECTED))
     place = tmp_path / "quarantine"
-    files, failed = spark_engine.write_quarantine(parse(QUARANTINE), columns, rejected, root=str(place), folder="b")
+    counts = [
+        Observation(
+            name, parse(f"SUM(CASE WHEN _lakelogic_rejected.failed_0 & {bit} <> 0 THEN 1 ELSE 0 END)")
+        )
+        for name, bit in (("malformed", 1), ("id is an int", 2), ("known kind", 4))
+    ]
+    files, failed = spark_engine.write_quarantine(
+        parse(QUARANTINE), columns, rejected, counts, root=str(place), folder="b"
+    )
     assert failed == {"malformed": 2, "id is an int": 1, "known kind": 1}
     assert sum(file.rows for file in files) == 4
     frame = spark_engine.frame(StageInput(staged_root=str(place), staged=files, columns=columns))
@@ -150,12 +168,16 @@ def test_the_quarantine_keeps_records_and_counts_each_check(
     ]
 
 
-def test_dataset_checks_are_one_row(spark_engine: Any, tmp_path: Path, slice_of: Slices, kinds: LinkRead) -> None:
+def test_dataset_checks_are_one_row(
+    spark_engine: Any, tmp_path: Path, slice_of: Slices, kinds: LinkRead
+) -> None:
     staged, root = run(spark_engine, tmp_path, slice_of, kinds, build_stage())
     accepted = StageInput(staged_root=str(root), staged=staged.accepted, columns=OUTPUT)
     values = {
         "rows": parse("COUNT(*)"),
-        "unique id": parse("(SELECT COUNT(*) FROM (SELECT id FROM accepted GROUP BY id HAVING COUNT(*) > 1))"),
+        "unique id": parse(
+            "(SELECT COUNT(*) FROM (SELECT id FROM accepted GROUP BY id HAVING COUNT(*) > 1))"
+        ),
         "top": parse("SELECT MAX(id) FROM accepted"),
     }
     assert spark_engine.evaluate(values, accepted) == {"rows": 3.0, "unique id": 0.0, "top": 6.0}
@@ -176,25 +198,35 @@ def test_a_stage_leaves_no_view_and_no_setting_behind(
         spark_session.conf.set("spark.sql.session.timeZone", CALL_SETTINGS["spark.sql.session.timeZone"])
 
 
-def test_a_relation_that_the_optimizer_cuts_out_is_still_counted(spark_session: Any, spark_engine: Any, tmp_path: Path) -> None:
+def test_a_relation_that_the_optimizer_cuts_out_is_still_counted(
+    spark_session: Any, spark_engine: Any, tmp_path: Path
+) -> None:
     frame = spark_session.sql("SELECT id FROM range(5)")
     sql = "SELECT id, 'accepted' AS lakelogic_verdict FROM source WHERE false"
     stage = Stage("source", (segment("none", sql, counted=True, effect="removes"),), ())
     staged = spark_engine.stage(
         stage, StageInput(ReadSpec("frame"), FrameSlice(frame)), [], root=str(tmp_path), folder="b"
     )
-    assert staged.counts == {"source": 5, "none": 0} and staged.accepted == ()
+    assert staged.counts == {"source": 5, "none": 0, "skipped": 0} and staged.accepted == ()
 
 
-def test_an_error_of_spark_is_one_sentence_without_values(spark_session: Any, spark_engine: Any, tmp_path: Path) -> None:
+def test_an_error_of_spark_is_one_sentence_without_values(
+    spark_session: Any, spark_engine: Any, tmp_path: Path
+) -> None:
     frame = spark_session.sql("SELECT 'secret value' AS id")
     sql = "SELECT CAST(id AS INT) AS id, 'accepted' AS lakelogic_verdict FROM source"
     source = StageInput(ReadSpec("frame"), FrameSlice(frame))
     with pytest.raises(RunError) as error:
-        spark_engine.stage(Stage("source", (segment("s", sql),), ()), source, [], root=str(tmp_path), folder="b")
+        spark_engine.stage(
+            Stage("source", (segment("s", sql),), ()), source, [], root=str(tmp_path), folder="b"
+        )
     assert "secret value" not in str(error.value) and len(str(error.value).splitlines()) == 1
     assert error.value.__cause__ is not None
     with pytest.raises(RunError, match="nope"):
         spark_engine.stage(
-            Stage("source", (segment("s", "SELECT nope FROM source"),), ()), source, [], root=str(tmp_path), folder="c"
+            Stage("source", (segment("s", "SELECT nope FROM source"),), ()),
+            source,
+            [],
+            root=str(tmp_path),
+            folder="c",
         )

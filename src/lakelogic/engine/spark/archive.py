@@ -1,4 +1,4 @@
-"""A class-data archive of Spark's classes: the JVM maps it instead of loading thousands of classes at each start."""
+"""A class-data archive: the JVM maps Spark's classes instead of loading thousands of them at each start."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ session = open_session(
     conf={"spark.driver.defaultJavaOptions": "-XX:ArchiveClassesAtExit=" + sys.argv[2] + " -Xlog:disable"},
 )
 folder = Path(sys.argv[3])
-rows = session.spark.range(20).selectExpr("id", "CAST(id AS STRING) AS text", "IF(id % 2 = 0, 'a', 'b') AS part")
+rows = session.spark.range(20).selectExpr("id", "CAST(id AS STRING) AS name", "id % 2 AS part")
 rows.write.partitionBy("part").parquet(str(folder / "parquet"))
 rows.write.format("delta").save(str(folder / "delta"))
 session.spark.read.text(str(folder / "parquet")).selectExpr("from_csv(value, 'a STRING')").limit(1).collect()

@@ -99,9 +99,7 @@ class SparkEngine:
             files = tuple(file for file in list_written(spark, root, folder) if file.rows > 0)
             return files, read_observations(observations, tally)
 
-    def evaluate(
-        self, values: Mapping[str, exp.Expression], accepted: StageInput
-    ) -> Mapping[str, float | None]:
+    def evaluate(self, values: Mapping[str, exp.Expr], accepted: StageInput) -> Mapping[str, float | None]:
         if not values:
             return {}
         with self._call("evaluating dataset checks") as relations:
@@ -135,20 +133,20 @@ class SparkEngine:
             yield relations
 
 
-def _shown(column: Column, decrypt: Sequence[str]) -> exp.Expression:
-    value: exp.Expression = exp.column(column.name, quoted=True)
+def _shown(column: Column, decrypt: Sequence[str]) -> exp.Expr:
+    value: exp.Expr = exp.column(column.name, quoted=True)
     if column.name in decrypt:
         value = exp.Anonymous(this=DECRYPT_FUNCTION, expressions=[value])
     return exp.alias_(value, column.name, quoted=True)
 
 
-def _one_row(values: Sequence[exp.Expression]) -> exp.Query:
+def _one_row(values: Sequence[exp.Expr]) -> exp.Query:
     """Aggregates share one pass over `accepted`; scalar subqueries stand beside them."""
     names = [f"v{number}" for number in range(len(values))]
     aggregates = [
         exp.alias_(v.copy(), n) for n, v in zip(names, values, strict=True) if not isinstance(v, exp.Query)
     ]
-    outer: list[exp.Expression] = [
+    outer: list[exp.Expr] = [
         exp.alias_(value.copy() if isinstance(value, exp.Subquery) else value.copy().subquery(), name)
         if isinstance(value, exp.Query)
         else exp.column(name)

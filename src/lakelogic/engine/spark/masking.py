@@ -1,13 +1,14 @@
 """Masking in Spark's own functions, with keys that no plan, page or log can show.
 
-Literals stand in plans, so the keys come in as a one-row relation: a plan shows its column names only, and the
-optimizer cannot fold a scalar subquery into a literal.
+Literals stand in plans, so the keys come in as a one-row relation: a plan shows its column names only,
+and the optimizer cannot fold a scalar subquery into a literal.
 """
 
 from __future__ import annotations
 
 import hashlib
 import warnings
+from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -18,6 +19,8 @@ from lakelogic.core.keys import MaskKeys
 from lakelogic.engine.spark.relations import Relations
 from lakelogic.plan.model import DECRYPT_FUNCTION, ENCRYPT_FUNCTION, ENCRYPT_SAME_FUNCTION, HMAC_FUNCTION
 
+_Tree = TypeVar("_Tree", bound=exp.Expr)
+
 KEYS_RELATION = "lakelogic_keys"
 _PREFIX = "enc:"
 _BLOCK = 64  # bytes of a SHA-256 block
@@ -26,7 +29,7 @@ _FUNCTIONS = {HMAC_FUNCTION, ENCRYPT_FUNCTION, ENCRYPT_SAME_FUNCTION, DECRYPT_FU
 _NEED_SECRET = _FUNCTIONS - {HMAC_FUNCTION}
 
 
-def apply_masking(tree: exp.Query, keys: MaskKeys, relations: Relations) -> exp.Query:
+def apply_masking(tree: _Tree, keys: MaskKeys, relations: Relations) -> _Tree:
     """Replace our masking functions by Spark's; the keys become a relation of this call."""
     calls = {_name(node) for node in tree.find_all(exp.Anonymous)} & _FUNCTIONS
     if not calls:
@@ -35,10 +38,11 @@ def apply_masking(tree: exp.Query, keys: MaskKeys, relations: Relations) -> exp.
         raise RunError("encryption needs a key", hint="set LAKELOGIC_PII_KEY", code="LL430")
     if KEYS_RELATION not in relations.names:
         relations.add(KEYS_RELATION, _keys_frame(relations.spark, keys))
-    return tree.transform(_rewrite)
+    masked: _Tree = tree.transform(_rewrite)  # type: ignore[assignment]  # a query stays the query it was
+    return masked
 
 
-def _rewrite(node: exp.Expression) -> exp.Expression:
+def _rewrite(node: exp.Expr) -> exp.Expr:
     if not isinstance(node, exp.Anonymous) or _name(node) not in _FUNCTIONS:
         return node
     text = node.expressions[0]
@@ -56,22 +60,21 @@ def _rewrite(node: exp.Expression) -> exp.Expression:
             return _opened(text)
 
 
-def _hmac(text: exp.Expression, use: str) -> exp.Expression:
+def _hmac(text: exp.Expr, use: str) -> exp.Expr:
     inner = _sha256(_call("concat", _key(f"{use}_inner"), _bytes(text)))
     return _sha256(_call("concat", _key(f"{use}_outer"), _call("unhex", inner)))
 
 
-def _sealed(cipher: exp.Expression) -> exp.Expression:
+def _sealed(cipher: exp.Expr) -> exp.Expr:
     # Spark breaks base64 into lines of 76 characters unless told otherwise by a setting of the session.
     text = _call("replace", _call("base64", cipher), _text("\r\n"), _text(""))
     return _call("concat", _text(_PREFIX), text)
 
 
-def _opened(text: exp.Expression) -> exp.Expression:
+def _opened(text: exp.Expr) -> exp.Expr:
     encoded = _call("substring", text.copy(), _number(len(_PREFIX) + 1))
     cipher = _call("try_to_binary", encoded, _text("base64"))
     plain = _call("try_aes_decrypt", cipher, _key("encrypt"), _text("GCM"))
-    # try_validate: a cipher text of another key never decrypts, but bytes that are not text must not pass either.
     shown = _call("try_validate_utf8", exp.cast(plain, "string", dialect="spark"))
     return exp.Case().when(_call("startswith", text.copy(), _text(_PREFIX)), shown)
 
@@ -93,7 +96,7 @@ def _pads(use: str, key: bytes) -> dict[str, bytes]:
     return {f"{use}_inner": bytes(b ^ 0x36 for b in block), f"{use}_outer": bytes(b ^ 0x5C for b in block)}
 
 
-def _key(column: str) -> exp.Expression:
+def _key(column: str) -> exp.Expr:
     return exp.select(exp.column(column, quoted=True)).from_(exp.to_table(KEYS_RELATION)).subquery()
 
 
@@ -101,16 +104,16 @@ def _name(node: exp.Anonymous) -> str:
     return node.name.upper()
 
 
-def _call(name: str, *arguments: exp.Expression) -> exp.Anonymous:
+def _call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
     # Anonymous: sqlglot writes it as it stands.
     return exp.Anonymous(this=name, expressions=[argument.copy() for argument in arguments])
 
 
-def _sha256(value: exp.Expression) -> exp.Expression:
+def _sha256(value: exp.Expr) -> exp.Expr:
     return _call("sha2", value, _number(256))
 
 
-def _bytes(text: exp.Expression) -> exp.Expression:
+def _bytes(text: exp.Expr) -> exp.Expr:
     as_text = exp.cast(text.copy(), "string", dialect="spark")
     return exp.Cast(this=as_text, to=exp.DataType.build("binary", dialect="spark"))
 
@@ -119,5 +122,5 @@ def _text(value: str) -> exp.Literal:
     return exp.Literal.string(value)
 
 
-def _number(value: int) -> exp.Literal:
+def _number(value: int) -> exp.Expr:
     return exp.Literal.number(value)

@@ -8,8 +8,15 @@ from difflib import get_close_matches
 
 from lakelogic.core.errors import PlanError
 
-_ALIASES = {"delimiter": "sep", "null_value": "nullValue", "multi_line": "multiLine", "multiline": "multiLine",
-            "row_tag": "rowTag", "charset": "encoding", "merge_schema": "mergeSchema"}  # fmt: skip
+_ALIASES = {
+    "delimiter": "sep",
+    "null_value": "nullValue",
+    "multi_line": "multiLine",
+    "multiline": "multiLine",
+    "row_tag": "rowTag",
+    "charset": "encoding",
+    "merge_schema": "mergeSchema",
+}
 _ALLOWED: Mapping[str, tuple[str, ...]] = {
     "csv": ("header", "sep", "quote", "escape", "encoding", "nullValue", "multiLine"),
     "jsonl": ("encoding",),

@@ -53,7 +53,10 @@ def first_line(spark: SparkSession, path: str) -> bytes:
     local = local_path(path)
     if local is None or local.suffix in {".zst", ".lz4", ".snappy", ".deflate"}:
         rows = (
-            spark.read.text(exactly([path])).where("value <> ''").selectExpr("CAST(value AS BINARY) AS line").head(1)
+            spark.read.text(exactly([path]))
+            .where("value <> ''")
+            .selectExpr("CAST(value AS BINARY) AS line")
+            .head(1)
         )
         return bytes(rows[0].line) if rows else b""
     with _open(local) as stream:

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
@@ -70,7 +71,7 @@ def _read_group(spark: SparkSession, group: CsvGroup, options: CsvOptions, names
     parsed = lines.selectExpr(
         LINE,
         SOURCE_COLUMN,
-        f"from_csv(IF({_too_wide(options)}, NULL, {LINE}), {literal(schema)}, {_parser_options(options)}) AS r",
+        f"from_csv({_narrow(options)}, {literal(schema)}, {_parser_options(options)}) AS r",
     )
     marked = parsed.selectExpr("*", f"{_malformed(len(group.names), options)} AS {MALFORMED_COLUMN}")
     values = [f"r.{quote(name)}" if name in group.names else "CAST(NULL AS STRING)" for name in names]
@@ -103,8 +104,9 @@ def _read_multi_line(
 def _malformed(width: int, options: CsvOptions) -> str:
     unclosed = f"WHEN {_unclosed(options)} THEN 'unclosed quote' " if options.quote else ""
     return (
-        f"CASE WHEN NOT is_valid_utf8({LINE}) THEN '{NOT_UTF8}' WHEN {_too_wide(options)} THEN 'too many fields' "
-        f"{unclosed}WHEN r.{_CORRUPT} IS NOT NULL THEN {_ragged(width, options)} END"
+        f"CASE WHEN NOT is_valid_utf8({LINE}) THEN '{NOT_UTF8}' "
+        f"WHEN {_too_wide(options)} THEN 'too many fields' {unclosed}"
+        f"WHEN r.{_CORRUPT} IS NOT NULL THEN {_ragged(width, options)} END"
     )
 
 
@@ -137,6 +139,10 @@ def _too_wide(options: CsvOptions) -> str:
     return f"(octet_length({LINE}) >= {_MAX_FIELDS} AND {separators} >= {_MAX_FIELDS})"
 
 
+def _narrow(options: CsvOptions) -> str:
+    return f"IF({_too_wide(options)}, NULL, {LINE})"
+
+
 def _options(options: CsvOptions) -> dict[str, str]:
     return {
         "mode": "PERMISSIVE",
@@ -166,7 +172,7 @@ def _decode(line: bytes, path: str, options: CsvOptions) -> str:
 
 def _split(line: str, options: CsvOptions) -> list[str]:
     doubled = options.escape == options.quote
-    quoting = csv.QUOTE_MINIMAL if options.quote else csv.QUOTE_NONE
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if options.quote else csv.QUOTE_NONE
     if len(options.sep) != 1:
         return line.split(options.sep)
     escape = None if doubled else options.escape or None

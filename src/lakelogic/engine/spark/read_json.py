@@ -18,9 +18,9 @@ from lakelogic.plan.model import MALFORMED_COLUMN, SOURCE_COLUMN
 
 _SAMPLED_FILES, _SAMPLED_BYTES = 20, 1 << 20
 
-# Spark's JSON parser turns 1.50 into 1.5 and 1e400 into Infinity. So each such number is wrapped, before parsing, in a
-# string between two marks that no text has, and unwrapped after. Possessive quantifiers: a line of any length
-# neither recurses nor backtracks.
+# Spark's JSON parser turns 1.50 into 1.5 and 1e400 into Infinity. So each such number is wrapped, before
+# parsing, in a string between two marks that no text has, and unwrapped after. Possessive quantifiers: a line
+# of any length neither recurses nor backtracks.
 _MARK = "\uf8f2"
 _FLOATS = (
     r'\G((?:[^"0-9-]++|"(?:[^"\\]++|\\.)*+"|-?[0-9]++(?![0-9.eE]))*+)'

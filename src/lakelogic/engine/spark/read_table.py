@@ -19,7 +19,8 @@ from lakelogic.engine.spark.tally import take_tally
 from lakelogic.plan.model import SOURCE_COLUMN
 
 _ACTIONS = (
-    "add STRUCT<path: STRING, dataChange: BOOLEAN, stats: STRING, deletionVector: STRUCT<storageType: STRING>>, "
+    "add STRUCT<path: STRING, dataChange: BOOLEAN, stats: STRING, "
+    "deletionVector: STRUCT<storageType: STRING>>, "
     "remove STRUCT<path: STRING, dataChange: BOOLEAN>, "
     "metaData STRUCT<configuration: MAP<STRING, STRING>>"
 )
@@ -95,7 +96,7 @@ def _read_added(
         return _read_changes(spark, slice_, after), None
     if added.special:
         raise CapabilityError(
-            f"`{slice_.path}` uses deletion vectors or column mapping, so its new rows cannot be told from the old",
+            f"`{slice_.path}` has deletion vectors or column mapping: new rows cannot be told from old",
             hint="set the table property delta.enableChangeDataFeed to true, or read with load_mode: full",
         )
     if not added.paths:
@@ -123,7 +124,10 @@ def _read_log(spark: SparkSession, slice_: TableSlice, after: int) -> _Added:
             hint="run once with load_mode: full",
         )
     actions = (
-        spark.read.schema(_ACTIONS).json(exactly(commits)).where("add IS NOT NULL OR remove IS NOT NULL").collect()
+        spark.read.schema(_ACTIONS)
+        .json(exactly(commits))
+        .where("add IS NOT NULL OR remove IS NOT NULL")
+        .collect()
     )
     detail = spark.sql(f"DESCRIBE DETAIL delta.`{base}`").select("properties").head()
     properties = dict(detail.properties) if detail else {}
@@ -142,7 +146,8 @@ def _read_log(spark: SparkSession, slice_: TableSlice, after: int) -> _Added:
 
 def _stats_rows(stats: Sequence[str | None]) -> int | None:
     counts = [json.loads(text).get("numRecords") if text else None for text in stats]
-    return None if any(count is None for count in counts) else sum(int(count) for count in counts)
+    known = [int(count) for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def _absolute(base: str, path: str) -> str:
@@ -159,4 +164,4 @@ def _footer_rows(paths: Sequence[str]) -> int | None:
     local = [local_path(path) for path in paths]
     if any(path is None for path in local):
         return None
-    return sum(pq.read_metadata(path).num_rows for path in local)
+    return sum(int(pq.read_metadata(path).num_rows) for path in local)

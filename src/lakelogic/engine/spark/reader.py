@@ -30,8 +30,18 @@ from lakelogic.plan.model import (
 )
 
 TEXT_FORMATS = ("csv", "json", "jsonl", "text", "xml")
-_SUFFIXES = {".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".txt": "text",
-             ".parquet": "parquet", ".orc": "orc", ".avro": "avro", ".xml": "xml"}  # fmt: skip
+_SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".txt": "text",
+    ".parquet": "parquet",
+    ".orc": "orc",
+    ".avro": "avro",
+    ".xml": "xml",
+}
 _COMPRESSED = {".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate"}
 
 
@@ -63,7 +73,7 @@ def read_source(spark: SparkSession, spec: ReadSpec, slice_: Slice) -> Source:
 
 
 def read_link(spark: SparkSession, link: LinkRead) -> DataFrame:
-    """A further relation, whole; a malformed record in it is an error, because nobody would see it in a quarantine."""
+    """A further relation, whole; a malformed record is an error, because no quarantine would show it."""
     frame = _open_link(spark, link)
     names = link.columns or tuple(name for name in frame.columns if not name.startswith(HIDDEN_PREFIX))
     missing = [name for name in names if name not in frame.columns]

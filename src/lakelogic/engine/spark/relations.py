@@ -27,7 +27,7 @@ class Relations:
         self.names[name] = view
         return view
 
-    def query(self, tree: exp.Expression) -> DataFrame:
+    def query(self, tree: exp.Expr) -> DataFrame:
         return self.spark.sql(render(rename_relations(tree, self.names)))
 
 

@@ -7,10 +7,10 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-_Tree = TypeVar("_Tree", bound=exp.Expression)
+_Tree = TypeVar("_Tree", bound=exp.Expr)
 
 
-def render(tree: exp.Expression) -> str:
+def render(tree: exp.Expr) -> str:
     """Write a tree as Spark SQL; placeholders must have been bound before."""
     left = tree.find(exp.Placeholder)
     if left is not None:

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
@@ -20,6 +20,7 @@ from lakelogic.core.errors import RunError
 from lakelogic.core.settings import Settings
 from lakelogic.engine.spark.archive import archive_option, find_archive
 from lakelogic.engine.spark.failures import translated
+from lakelogic.engine.spark.quiet import quiet_start
 
 _SETUP_HINT = "run `make setup`, or `lakelogic doctor` to see what is missing"
 _MINIMUM_JAVA = 17
@@ -30,7 +31,7 @@ CALL_SETTINGS: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "true",  # names match exactly; `Id` and `id` are two columns
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.maxConcurrentOutputFileWriters": "16",  # more than the verdicts, so that no sort precedes the write
+    "spark.sql.maxConcurrentOutputFileWriters": "16",  # so that no sort precedes the split by verdict
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
 }
 
@@ -125,11 +126,10 @@ def _java_version(java: str) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def _share(key: tuple[str, ...], start: object) -> OpenSession:
+def _share(key: tuple[str, ...], start: Callable[[], SparkSession]) -> OpenSession:
     with _lock:
-        spark, users = _shared.get(key, (None, 0))
-        if spark is None:
-            spark = start()  # type: ignore[operator]
+        found = _shared.get(key)
+        spark, users = found if found else (start(), 0)
         _shared[key] = (spark, users + 1)
     return OpenSession(spark, key)
 
@@ -148,7 +148,7 @@ def _start(settings: Settings, master: str, conf: Mapping[str, str]) -> SparkSes
     builder = SparkSession.builder.master(master).appName("lakelogic")
     for name, value in wanted.items():
         builder = builder.config(name, value)
-    with _quiet_launcher(), translated("starting a session"):
+    with quiet_start(), translated("starting a session"):
         return builder.getOrCreate()
 
 
@@ -164,7 +164,7 @@ def _local_conf(settings: Settings, master: str) -> dict[str, str]:
     ]
     return {
         **CALL_SETTINGS,
-        # On the class path instead of spark.jars: nothing is copied at start, and the class archive covers them.
+        # On the class path, not in spark.jars: nothing is copied, and the class archive covers them.
         "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -178,7 +178,6 @@ def _local_conf(settings: Settings, master: str) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": str(2 * _cores(master)),
         "spark.databricks.delta.snapshotPartitions": "2",
-        "spark.log.level": "ERROR",
     }
 
 
@@ -191,20 +190,6 @@ def _driver_memory() -> str:
     """A quarter of the machine, between 1 and 8 GiB: local Spark does all its work in the driver."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return f"{min(8192, max(1024, total // 4 // 2**20))}m"
-
-
-@contextmanager
-def _quiet_launcher() -> Iterator[None]:
-    """Keep the launcher's own talk (before log4j is configured) off the user's terminal."""
-    before = os.environ.get("SPARK_LOG_LEVEL")
-    os.environ["SPARK_LOG_LEVEL"] = "ERROR"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["SPARK_LOG_LEVEL"]
-        else:
-            os.environ["SPARK_LOG_LEVEL"] = before
 
 
 def _hold(spark: SparkSession) -> None:

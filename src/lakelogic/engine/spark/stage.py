@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, DataFrameWriter
 from pyspark.sql import functions as sf
 from sqlglot import exp
 
@@ -81,7 +81,7 @@ def _run_segments(
 
 
 def _count(frame: DataFrame, segment: Segment, known: set[str]) -> tuple[DataFrame, _Counted]:
-    # Each observation interrupts the generated code, so a relation with the same rows as a counted one takes its number.
+    # An observation interrupts the generated code: a relation with a counted one's rows takes its number.
     base = segment.query.find(exp.From)
     if (
         segment.effect == "same"
@@ -119,16 +119,17 @@ def _read_counts(name: str, rows: int, counted: dict[str, _Counted]) -> dict[str
 
 
 def _write(frame: DataFrame, path: str, partition_by: Sequence[str]) -> None:
-    columns = [VERDICT_COLUMN, *partition_by]
-    writer = frame.write.mode("error").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
-    writer.partitionBy(*columns).parquet(path)
+    _writer(frame).partitionBy(VERDICT_COLUMN, *partition_by).parquet(path)
 
 
 def write_files(frame: DataFrame, path: str) -> None:
     """Write plain files, for tables that are not split by verdict."""
-    frame.write.mode("error").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(
-        path
-    )
+    _writer(frame).parquet(path)
+
+
+def _writer(frame: DataFrame) -> DataFrameWriter:
+    # No marker file: the folder belongs to a table, which would see it as a stranger.
+    return frame.write.mode("error").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
 
 
 def _with_verdict(files: Sequence[StagedFile], verdict: str) -> tuple[StagedFile, ...]:

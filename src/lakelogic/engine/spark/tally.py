@@ -1,4 +1,4 @@
-"""Numbers that rows give while they pass on their way to the files, so that nothing is counted a second time."""
+"""Numbers that rows give while they pass on their way to the files, so that no job counts them again."""
 
 from __future__ import annotations
 
