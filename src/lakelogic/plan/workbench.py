@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from lakelogic.contract.contract import Contract
+from lakelogic.contract.source import TEXT_FORMATS
 from lakelogic.core.errors import Problem
 from lakelogic.plan.attempt import Attempt, attempt
 from lakelogic.plan.checks import Failure
+from lakelogic.plan.expressions import cast
 from lakelogic.plan.lineage import UPSTREAM_PREFIX
 from lakelogic.plan.model import RAW_COLUMN, SOURCE_COLUMN, Column
 from lakelogic.plan.relation import Relation, resolve, unknown_column
@@ -63,9 +65,13 @@ class Workbench:
         return found
 
     def _assume(self, name: str) -> Column:
-        """In an open relation a name nobody declared is taken for a text column of the source, unless it is a slip."""
+        """In an open relation a name nobody declared is taken for a column of the source, unless it is a slip."""
         resolve(exp.column(name, quoted=True), self.relation, strict=False)
-        return Column(name, string_type())
+        return Column(name, self._assumed_type())
+
+    def _assumed_type(self) -> exp.DataType:
+        source = self.contract.source
+        return string_type() if source is not None and source.format in TEXT_FORMATS else named("unknown")
 
     def expression(self, sql: str, *, dialect: str | None = None, strict: bool = False) -> Compiled:
         """Parse, resolve, type and make safe one expression over the current relation."""
@@ -115,7 +121,7 @@ class Workbench:
         if found is None:
             if link.closed:
                 raise unknown_column(name, link.names)
-            return Column(name, string_type())
+            return Column(name, named("unknown"))
         return found
 
     def barrier(self) -> None:
@@ -134,7 +140,10 @@ def is_carried(hidden: str) -> bool:
 
 def _compiled(tried: Attempt) -> Compiled:
     type_ = tried.expression.type
-    unknown = type_ is None or type_.this in {exp.DataType.Type.UNKNOWN, exp.DataType.Type.NULL}
+    if type_ is not None and type_.this == exp.DataType.Type.NULL:
+        # A bare NULL has no type, and a table cannot have a column without one.
+        return Compiled(cast(tried.expression, string_type()), string_type(), tried.failure)
+    unknown = type_ is None or type_.this == exp.DataType.Type.UNKNOWN
     known = named("unknown") if unknown else type_
     assert known is not None
     return Compiled(tried.expression, known, tried.failure)

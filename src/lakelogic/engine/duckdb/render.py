@@ -89,6 +89,8 @@ def _one(node: exp.Expr) -> exp.Expr:
     kind = type(node)
     if kind.__name__.startswith("_") and kind.__base__ is not None:
         kind = kind.__base__  # dialects derive private kinds from public ones
+    if isinstance(node, exp.ExplodeOuter):
+        kind = exp.ExplodeOuter  # only a mixin: its nodes derive from Explode first
     handler = REWRITES.get(kind)
     if handler is not None:
         return handler(node)
