@@ -27,7 +27,6 @@ ALLOWED_CALLS = {
     "engine/spark/files.py": "one row per staged file",
     "engine/spark/paths.py": "names of files",
     "engine/spark/read_table.py": "file actions of a Delta log",
-    "engine/spark/stage.py": "one row per check that failed",
     "engine/spark/tally.py": "one row of aggregates",
 }
 # A table of texts has one job however long it is.
