@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
 
 from lakelogic.contract.contract import Contract
-from lakelogic.plan.expressions import column
+from lakelogic.plan.expressions import alias, column, null_of
 from lakelogic.plan.lineage import lineage_outputs
 from lakelogic.plan.masking import HASHES, NEEDS_KEY, mask_output
-from lakelogic.plan.model import Column, Stage
+from lakelogic.plan.model import HIDDEN_PREFIX, Column, Stage
 from lakelogic.plan.relation import Relation
 from lakelogic.plan.schema_gate import Gate, rename_aliases
 from lakelogic.plan.stage_builder import Output, StageBuilder, keep
@@ -41,7 +44,24 @@ def finish_stages(bench: Workbench, gate: Gate, *, has_key: bool, barrier: bool)
     stages.append(close_stage(bench.builder, outputs, gate.columns, secrecy, owner, partition_by=partition_by))
     strategies = {field.masking.strategy for field in contract.fields if field.masking is not None}
     personal = tuple(c.name for c in gate.columns if c.name in secrecy.personal and c.masking is None)
-    return Finish(tuple(stages), bool(strategies & NEEDS_KEY), bool(strategies & HASHES), personal)
+    return Finish(_same_quarantine(stages), bool(strategies & NEEDS_KEY), bool(strategies & HASHES), personal)
+
+
+def _same_quarantine(stages: Sequence[Stage]) -> tuple[Stage, ...]:
+    """Rows that a later step made have columns of their own; all stages write files of one shape."""
+    found: dict[str, Column] = {}
+    for stage in stages:
+        for c in stage.quarantine_columns:
+            found.setdefault(c.name, c)
+    ordered = sorted(found.values(), key=lambda c: c.name.startswith(HIDDEN_PREFIX))
+    return tuple(_with_columns(stage, ordered) for stage in stages)
+
+
+def _with_columns(stage: Stage, wanted: Sequence[Column]) -> Stage:
+    assert isinstance(stage.quarantine, exp.Select)
+    given = {node.alias: node for node in stage.quarantine.selects}
+    values = [given.get(c.name) or alias(null_of(c.type), c.name) for c in wanted]
+    return replace(stage, quarantine=stage.quarantine.select(*values, append=False), quarantine_columns=tuple(wanted))
 
 
 def _carried(builder: StageBuilder) -> list[Output]:

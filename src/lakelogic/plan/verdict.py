@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from lakelogic.plan.checks import any_error, count_failures, mask_name
-from lakelogic.plan.expressions import alias, as_text, case, column, field, function, null_of, text
+from lakelogic.plan.expressions import alias, as_text, case, column, field, function, null_of, text, try_cast
 from lakelogic.plan.masking import hide_in_quarantine
 from lakelogic.plan.model import (
     ACCEPTED,
@@ -27,7 +27,7 @@ from lakelogic.plan.model import (
 )  # fmt: skip
 from lakelogic.plan.quarantine import mask_field, quarantine_rows
 from lakelogic.plan.stage_builder import Output, StageBuilder, table
-from lakelogic.plan.types import family, string_type
+from lakelogic.plan.types import family, same_type, string_type
 
 SEPARATOR = "\x1f"  # between the parts of an id, so that ('a','bc') and ('ab','c') differ
 
@@ -131,7 +131,18 @@ class _RejectedRow:
         """The row as read; after a step that made new rows, the row as that step made it."""
         if self._has_raw:
             return [(c, field(column(RAW_COLUMN), c.name)) for c in self.raw]
-        return [(c, column(c.name)) for c in self.builder.relation.columns]
+        return [(c, self._as_read(c)) for c in self.builder.relation.columns]
+
+    def _as_read(self, c: Column) -> exp.Expression:
+        """A made value in the type under which the quarantine knows its name; one column has one type."""
+        wanted = self._made_type(c)
+        return column(c.name) if same_type(wanted, c.type) else try_cast(column(c.name), wanted)
+
+    def _made_type(self, c: Column) -> exp.DataType:
+        read = next((r for r in self.raw if r.name == c.name), None)
+        if read is not None:
+            return read.type
+        return string_type() if family(c.type) == "unknown" else c.type
 
     def _is_personal(self, c: Column) -> bool:
         if c.masking is not None:
@@ -139,8 +150,13 @@ class _RejectedRow:
         origin = frozenset({c.name}) if self._has_raw else self.builder.relation.origin(c.name)
         return bool(origin & self.secrecy.personal)
 
+    def _read_type(self, c: Column) -> exp.DataType:
+        return c.type if self._has_raw else self._made_type(c)
+
     def _type(self, c: Column) -> exp.DataType:
-        return string_type() if self._is_personal(c) else c.type
+        if self._is_personal(c):
+            return string_type()
+        return self._read_type(c)
 
     def _kept(self, c: Column, value: exp.Expr) -> exp.Expr:
         return hide_in_quarantine(value, has_key=self.secrecy.has_key) if self._is_personal(c) else value
@@ -155,7 +171,7 @@ class _RejectedRow:
         hidden = self.builder.relation.hidden
         source = column(SOURCE_COLUMN) if SOURCE_COLUMN in hidden else text("")
         parts: list[exp.Expr] = [text(self.dataset), source, record.copy()]
-        parts += [value.copy() if family(c.type) == "text" else _textual(c, value) for c, value in columns]
+        parts += [value.copy() if family(self._read_type(c)) == "text" else _textual(c, value) for c, value in columns]
         joined = []
         for part in parts:
             joined += [exp.Coalesce(this=part, expressions=[text("\x00")]), text(SEPARATOR)]
