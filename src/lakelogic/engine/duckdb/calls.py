@@ -9,6 +9,8 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from zoneinfo import ZoneInfo
 
+from lakelogic.engine.duckdb.json_lines import Members, dump, parse
+
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2}))?")
 # java.time.ZoneId.SHORT_IDS: the three-letter names that Spark still knows.
 _SHORT_ZONES = {
@@ -118,6 +120,21 @@ def round_double(text: str, digits: int) -> str:
     return str(Decimal(text).quantize(Decimal(1).scaleb(-digits), context=wide))
 
 
+def without_nulls(text: str) -> str:
+    """Spark's to_json leaves members out that are NULL; numbers keep their digits."""
+    return dump(_drop_nulls(parse(text)))
+
+
+def _drop_nulls(value: object) -> object:
+    match value:
+        case Members():
+            return Members((key, _drop_nulls(member)) for key, member in value if member is not None)
+        case list():
+            return [_drop_nulls(item) for item in value]
+        case _:
+            return value
+
+
 def sha2(text: str, bits: int) -> str | None:
     name = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}.get(bits)
     return hashlib.new(name, text.encode()).hexdigest() if name else None
@@ -133,5 +150,6 @@ CALLS: dict[str, tuple[Callable[..., object], tuple[str, ...], str]] = {
     "ll_initcap": (initcap, ("VARCHAR",), "VARCHAR"),
     "ll_decimal_divide": (decimal_divide, ("VARCHAR", "VARCHAR", "INTEGER", "INTEGER"), "VARCHAR"),
     "ll_round_double": (round_double, ("VARCHAR", "INTEGER"), "VARCHAR"),
+    "ll_without_nulls": (without_nulls, ("VARCHAR",), "VARCHAR"),
     "ll_sha2": (sha2, ("VARCHAR", "INTEGER"), "VARCHAR"),
 }

@@ -123,7 +123,7 @@ _MACRO_OF = {
     exp.DataType.Type.VARCHAR: "ll_text",
 }
 _GIVE_TEXT = {
-    "ll_text", "ll_upper", "ll_lower", "ll_initcap", "ll_substring", "ll_left", "ll_right", "ll_json", "ll_format",
+    "ll_text", "ll_upper", "ll_lower", "ll_initcap", "ll_substring", "ll_left", "ll_right", "ll_json", "ll_to_json", "ll_format",
     "ll_md5", "ll_sha1", "ll_sha256", "ll_sha2", "ll_join", "substring", "lpad", "rpad", "regexp_replace",
     "regexp_extract", "lakelogic_hmac", "lakelogic_encrypt", "lakelogic_encrypt_same", "lakelogic_decrypt", "chr",
 }  # fmt: skip

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from lakelogic.engine.duckdb.lines import local_path
 from lakelogic.engine.duckdb.relations import Relations
 from lakelogic.engine.duckdb.render import type_sql
-from lakelogic.engine.duckdb.types import empty_relation, literal, quote, typed_column
+from lakelogic.engine.duckdb.types import empty_relation, literal, null_column, quote, typed_column
 from lakelogic.engine.protocol import StageInput
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import Column
@@ -66,11 +66,11 @@ def _read_group(
 
 
 def _column(column: Column, partition: Mapping[str, str | None], there: set[str]) -> str:
-    wanted, name = type_sql(column.type), quote(column.name)
     if column.name in partition:
         value = partition[column.name]
-        return f"CAST({'NULL' if value is None else literal(value)} AS {wanted}) AS {name}"
-    return typed_column(column) if column.name in there else f"CAST(NULL AS {wanted}) AS {name}"
+        text = "NULL" if value is None else literal(value)
+        return f"CAST({text} AS {type_sql(column.type)}) AS {quote(column.name)}"
+    return typed_column(column) if column.name in there else null_column(column)
 
 
 def _write_partitions(relations: Relations, sql: str, target: Path, names: Sequence[str]) -> None:

@@ -38,8 +38,7 @@ FUNCTION_MACROS: dict[str, str] = {
     ),
     "ll_json(x, path)": "TRY(CASE WHEN json_valid(x) THEN json_extract_string(x, path) END)",
     "ll_parse_json(x)": "CASE WHEN json_valid(x) THEN x END",
-    # Spark leaves NULL fields of a struct out, and writes numbers and instants in its own way.
-    "ll_to_json(x)": "CASE WHEN typeof(x) IN ('VARCHAR[]', 'INTEGER[]', 'BIGINT[]', 'BOOLEAN[]') THEN CAST(to_json(x) AS VARCHAR) ELSE ll_refuse('to_json() of this type') END",
+    "ll_to_json(x)": "ll_without_nulls(CAST(to_json(x) AS VARCHAR))",
     "ll_base64(x)": "base64(encode(x))",
     # Lists. DuckDB's own functions lose the order of the first appearance, or NULL's part in a comparison.
     "ll_distinct(x)": (

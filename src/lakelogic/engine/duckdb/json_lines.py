@@ -17,7 +17,7 @@ class _Number(str):
     """A number in the characters it was written with."""
 
 
-class _Object(list[tuple[str, object]]):
+class Members(list[tuple[str, object]]):
     """The members of an object, all of them, in their order."""
 
 
@@ -26,7 +26,7 @@ def _refuse(name: str) -> object:
 
 
 _decoder = json.JSONDecoder(
-    object_pairs_hook=_Object, parse_float=_Number, parse_int=_Number, parse_constant=_refuse
+    object_pairs_hook=Members, parse_float=_Number, parse_int=_Number, parse_constant=_refuse
 )
 
 
@@ -36,7 +36,7 @@ def split_object(text: str) -> dict[str, str | None] | None:
         value, end = _value(text, _skip(text, 0))
     except (ValueError, IndexError, RecursionError):
         return None
-    if not isinstance(value, _Object) or _skip(text, end) != len(text):
+    if not isinstance(value, Members) or _skip(text, end) != len(text):
         return None
     return {key: _as_text(member) for key, member in value}
 
@@ -45,7 +45,7 @@ def split_document(text: str) -> list[str] | None:
     """The records of a document: an array's elements, one object, or objects one after the other."""
     start = _skip(text, 0)
     if text.startswith("[", start):
-        value = _whole(text)
+        value = parse(text)
         return [_as_text(item) or "null" for item in value] if isinstance(value, list) else None
     try:
         return [_as_text(value) or "null" for value in _in_a_row(text)]
@@ -87,7 +87,8 @@ def _next_record(text: str, end: int, at: int) -> int:
     raise ValueError(at)
 
 
-def _whole(text: str) -> object:
+def parse(text: str) -> object:
+    """The value of a JSON text; None where it is not JSON."""
     try:
         value, end = _value(text, _skip(text, 0))
     except (ValueError, IndexError, RecursionError):
@@ -112,20 +113,21 @@ def _as_text(value: object) -> str | None:
         return None
     if isinstance(value, str) and not isinstance(value, _Number):
         return value.encode("utf-8", "replace").decode()
-    return _dump(value)
+    return dump(value)
 
 
-def _dump(value: object) -> str:
+def dump(value: object) -> str:
+    """A value as one line, in the form that Spark writes."""
     match value:
         case _Number():
             return "0" if value == "-0" else str(value)
         case str():
             quoted = json.dumps(value.encode("utf-8", "replace").decode(), ensure_ascii=False)
             return _CONTROL.sub(lambda found: "\\u" + found[0][2:].upper(), quoted)
-        case _Object():
-            return "{" + ",".join(f"{_dump(key)}:{_dump(member)}" for key, member in value) + "}"
+        case Members():
+            return "{" + ",".join(f"{dump(key)}:{dump(member)}" for key, member in value) + "}"
         case list():
-            return "[" + ",".join(_dump(item) for item in value) + "]"
+            return "[" + ",".join(dump(item) for item in value) + "]"
         case _:
             return json.dumps(value)
 

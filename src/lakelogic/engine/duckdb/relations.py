@@ -12,7 +12,7 @@ from sqlglot import exp
 from lakelogic.engine.duckdb.render import rewrite, sql_of, type_sql
 from lakelogic.engine.duckdb.session import Session
 from lakelogic.engine.duckdb.typed import settle_types
-from lakelogic.engine.duckdb.types import is_hidden, quote
+from lakelogic.engine.duckdb.types import keeps_type, quote
 from lakelogic.plan.model import Column
 
 
@@ -60,7 +60,7 @@ class Relations:
         casts = [
             f"CAST({quote(c.name)} AS {type_sql(c.type)}) AS {quote(c.name)}"
             for c in columns
-            if c.name in found and not is_hidden(c) and _canonical(self, type_sql(c.type)) != found[c.name]
+            if c.name in found and not keeps_type(c) and _canonical(self, type_sql(c.type)) != found[c.name]
         ]
         return f"SELECT * REPLACE ({', '.join(casts)}) FROM ({sql})" if casts else sql
 

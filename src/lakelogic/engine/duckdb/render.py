@@ -8,7 +8,7 @@ import sqlglot
 from sqlglot import exp
 
 from lakelogic.core.errors import CapabilityError
-from lakelogic.engine.duckdb.rewrites import NAMED, REWRITES, SAME, call, refused
+from lakelogic.engine.duckdb.rewrites import NAMED, REWRITES, SAME, call, explode_outer, refused
 
 TypesOf = Callable[[str], Mapping[str, str]]
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.SafeAdd, exp.SafeSubtract, exp.SafeMultiply, exp.Mod)
@@ -86,11 +86,11 @@ def _one(node: exp.Expr) -> exp.Expr:
         if node.name.startswith(("ll_", "list", "generate_series", "regexp_")):
             return node
         raise refused(f"{node.name.lower()}()")
+    if isinstance(node, exp.ExplodeOuter):
+        return explode_outer(node)
     kind = type(node)
     if kind.__name__.startswith("_") and kind.__base__ is not None:
         kind = kind.__base__  # dialects derive private kinds from public ones
-    if isinstance(node, exp.ExplodeOuter):
-        kind = exp.ExplodeOuter  # only a mixin: its nodes derive from Explode first
     handler = REWRITES.get(kind)
     if handler is not None:
         return handler(node)

@@ -309,7 +309,7 @@ def _pad(node: exp.Expr) -> exp.Expr:
     return call(name, to_text(node.this), exp.cast(node.expression, "int"), fill)
 
 
-def _explode_outer(node: exp.Expr) -> exp.Expr:
+def explode_outer(node: exp.Expr) -> exp.Expr:
     return exp.Explode(this=call("ll_or_null", node.this))
 
 
@@ -361,7 +361,7 @@ REWRITES: dict[type[exp.Expr], Rewrite] = {
     exp.MD5: _macro("ll_md5", "this"), exp.SHA: _macro("ll_sha1", "this"), exp.SHA2: _sha2,
     exp.ArrayAgg: _collect, exp.ArrayUniqueAgg: _collect, exp.Quantile: _quantile,
     exp.Round: lambda node: call("ll_round", node.this, *filter(None, [node.args.get("decimals")])),
-    exp.ExplodeOuter: _explode_outer, exp.JSONFormat: _macro("ll_to_json", "this"),
+    exp.JSONFormat: _macro("ll_to_json", "this"),
 }  # fmt: skip
 
 # Functions that sqlglot knows by name only.

@@ -35,7 +35,7 @@ def settle_types(tree: exp.Expr, session: Session) -> exp.Expr:
 
 
 def _waits(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Avg) or node.name in {"ll_divide", "ll_round", "ll_moved"}
+    return isinstance(node, exp.Avg) or node.name in {"ll_divide", "ll_round", "ll_moved", "ll_to_json"}
 
 
 def _settled(node: exp.Expr, session: Session) -> exp.Expr:
@@ -46,6 +46,8 @@ def _settled(node: exp.Expr, session: Session) -> exp.Expr:
             return _quotient(node, session)
         case "ll_moved":
             return _moved(node, session)
+        case "ll_to_json":
+            return _json(node, session)
         case _:
             return _rounded(node, session)
 
@@ -60,6 +62,13 @@ def _quotient(node: exp.Expr, session: Session) -> exp.Expr:
     scale = max(6, s1 + p2 + 1)
     precision, scale = _bounded(p1 - s1 + s2 + scale, scale)
     return _divided(left, right, precision, scale)
+
+
+def _json(node: exp.Expr, session: Session) -> exp.Expr:
+    kind = _type_of(node.expressions[0], session)
+    if any(word in kind for word in ("DOUBLE", "FLOAT", "TIMESTAMP", "BLOB", "MAP")):
+        raise refused(f"to_json() of {kind}")
+    return node
 
 
 def _moved(node: exp.Expr, session: Session) -> exp.Expr:

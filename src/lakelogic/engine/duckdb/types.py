@@ -34,15 +34,21 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def is_hidden(column: Column) -> bool:
-    """Hidden columns travel between stages in the type they have; the plan does not know all of them."""
-    return column.name.startswith(HIDDEN_PREFIX)
+def keeps_type(column: Column) -> bool:
+    """True where the plan does not know the type: hidden columns between stages, results it cannot tell."""
+    unknown = column.type.this in {exp.DataType.Type.UNKNOWN, exp.DataType.Type.NULL}
+    return unknown or column.name.startswith(HIDDEN_PREFIX)
 
 
 def typed_column(column: Column) -> str:
     """A column in its declared type, under its name."""
     name = quote(column.name)
-    return name if is_hidden(column) else f"CAST({name} AS {type_sql(column.type)}) AS {name}"
+    return name if keeps_type(column) else f"CAST({name} AS {type_sql(column.type)}) AS {name}"
+
+
+def null_column(column: Column) -> str:
+    unknown = column.type.this in {exp.DataType.Type.UNKNOWN, exp.DataType.Type.NULL}
+    return f"CAST(NULL AS {'VARCHAR' if unknown else type_sql(column.type)}) AS {quote(column.name)}"
 
 
 def readable(name: str, duck_type: str) -> str:
@@ -68,7 +74,7 @@ def text_columns(names: Sequence[str]) -> tuple[Column, ...]:
 
 
 def empty_relation(columns: Sequence[Column]) -> str:
-    values = ", ".join(f"CAST(NULL AS {type_sql(c.type)}) AS {quote(c.name)}" for c in columns)
+    values = ", ".join(null_column(column) for column in columns)
     return f"SELECT {values} WHERE FALSE"
 
 
