@@ -77,6 +77,7 @@ def build_stage(*, partition_by: tuple[str, ...] = ()) -> Stage:
         ),
         output=OUTPUT,
         partition_by=partition_by,
+        observed_at="judged",
         observations=(
             Observation("failed:known kind", parse("SUM(CASE WHEN kind = 'z' THEN 1 ELSE 0 END)")),
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, DataFrameWriter
@@ -68,30 +68,31 @@ def _run_segments(
     relations: Relations, stage: Stage, keys: MaskKeys
 ) -> tuple[DataFrame, dict[str, _Counted], Tally | None]:
     counted: dict[str, _Counted] = {}
+    origins = {stage.input: stage.input}  # relation -> the counted relation whose rows it has, one for one
     observed: Tally | None = None
     frame = relations.spark.range(0).toDF("id")
     for segment in stage.segments:
         frame = relations.query(apply_masking(segment.query, keys, relations))
-        if segment.counted:
-            frame, counted[segment.name] = _count(frame, segment, {stage.input, *counted})
+        origin = _find_origin(segment, origins)
+        if segment.counted and origin is None:
+            frame, tally = take_tally(frame, {_ROWS: sf.count(sf.lit(1))})
+            counted[segment.name], origin = _Counted(tally=tally), segment.name
+        elif segment.counted:
+            counted[segment.name] = _Counted(same_as=origin)
+        if origin is not None:
+            origins[segment.name] = origin
         if segment.name == stage.observed_at:
             frame, observed = observe(frame, stage.observations)
         relations.add(segment.name, frame)
     return frame, counted, observed
 
 
-def _count(frame: DataFrame, segment: Segment, known: set[str]) -> tuple[DataFrame, _Counted]:
-    # An observation interrupts the generated code: a relation with a counted one's rows takes its number.
+def _find_origin(segment: Segment, origins: Mapping[str, str]) -> str | None:
+    """The counted relation with the same rows; each count saved is one break less in the generated code."""
     base = segment.query.find(exp.From)
-    if (
-        segment.effect == "same"
-        and base is not None
-        and isinstance(base.this, exp.Table)
-        and base.this.name in known
-    ):
-        return frame, _Counted(same_as=base.this.name)
-    observed, tally = take_tally(frame, {_ROWS: sf.count(sf.lit(1))})
-    return observed, _Counted(tally=tally)
+    if segment.effect != "same" or base is None or not isinstance(base.this, exp.Table):
+        return None
+    return origins.get(base.this.name)
 
 
 def observe(frame: DataFrame, observations: Sequence[Observation]) -> tuple[DataFrame, Tally | None]:
