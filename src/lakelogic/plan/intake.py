@@ -35,7 +35,8 @@ def start_stage(
 ) -> Workbench:
     """Open the workbench with the source cast to the declared types."""
     hidden = [SOURCE_COLUMN, *([RECORD_COLUMN, MALFORMED_COLUMN] if text else [])]
-    source = Relation("source", gate.columns, tuple(hidden), gate.closed)
+    made = frozenset[str]().union(*[made_columns(step, contract.dialect) for step in contract.transformations])
+    source = Relation("source", gate.columns, tuple(hidden), gate.closed, made)
     bench = Workbench(contract, StageBuilder(source), links)
     outputs, failures = _typed_columns(bench, gate)
     first = [_malformed(bench)] if text else []

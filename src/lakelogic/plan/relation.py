@@ -23,6 +23,7 @@ class Relation:
     columns: tuple[Column, ...]
     hidden: tuple[str, ...] = ()
     closed: bool = True  # False: the source was not looked at, more columns may be there
+    made: frozenset[str] = frozenset()  # names that steps make: in an open relation they may not be there yet
     origins: Mapping[str, frozenset[str]] = field(default_factory=dict)  # column -> source columns it is made of
 
     def find(self, name: str) -> Column | None:
@@ -90,7 +91,7 @@ def resolve(expression: exp.Expr, relation: Relation, *, strict: bool = True) ->
 def _require(name: str, relation: Relation, strict: bool) -> None:
     if relation.find(name) is not None:
         return
-    if relation.closed or strict or suggestion(name, relation.names):
+    if relation.closed or strict or suggestion(name, [n for n in relation.names if n not in relation.made]):
         raise unknown_column(name, relation.names)
 
 

@@ -75,10 +75,8 @@ def _read(step: Transformation, dialect: str) -> Iterator[str]:
                 yield from (*step.partition_by, *_ordered(step.order_by))
         case t.Rename():
             yield from step.mapping
-        case t.Select() | t.Unpivot():
+        case t.Select() | t.Drop() | t.Unpivot():
             yield from step.columns
-        case t.Drop():
-            yield from ()
         case t.Cast():
             yield from step.types
         case t.Trim() | t.Lower() | t.Upper():

@@ -94,17 +94,18 @@ def _compile_table(query: exp.Query, label: str, bench: Workbench) -> None:
     relation = bench.relation
     known = {SOURCE_NAME: relation, **bench.links}
     _refuse_unknown_tables(query, known)
+    schema = {name: _types(r) for name, r in known.items() if r.columns}
     try:
         qualified = qualify(
             query.copy(),
-            schema={name: _types(r) for name, r in known.items()},
+            schema=schema,
             dialect=RESOLVE_DIALECT,
             quote_identifiers=True,
             validate_qualify_columns=all(r.closed for r in known.values()),
         )
     except OptimizeError as error:
         raise _unresolved(error, known) from error
-    typed = annotate_types(qualified, schema={name: _types(r) for name, r in known.items()}, dialect=RESOLVE_DIALECT)
+    typed = annotate_types(qualified, schema=schema, dialect=RESOLVE_DIALECT)
     outputs = _last_of_each_name(typed)
     for node in typed.find_all(exp.Table):
         if node.name == SOURCE_NAME and not node.db:
