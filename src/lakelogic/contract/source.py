@@ -102,7 +102,8 @@ def source_type_of(path: str) -> SourceType:
 
 def is_catalog_name(path: str) -> bool:
     """Whether this is `schema.table` or `catalog.schema.table`, and not a file such as `customers.csv`."""
-    return bool(_CATALOG_NAME.fullmatch(path)) and path.rsplit(".", 1)[1].lower() not in _EXTENSIONS
+    # Any part, not only the last: `customers.csv.gz` is a file too.
+    return bool(_CATALOG_NAME.fullmatch(path)) and not _EXTENSIONS.keys() & set(path.lower().split(".")[1:])
 
 
 def source_format_of(path: str, pattern: object, source_type: object) -> str | None:

@@ -18,13 +18,14 @@ SESSION_CATALOG = "spark_catalog"
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 _DOTTED = re.compile(r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*){1,2}$")
 # `customers.parquet` is a file and not a table in a schema called customers.
-_FILE_SUFFIXES = frozenset(("csv", "json", "jsonl", "parquet", "delta", "avro", "orc", "xml", "txt", "db"))
+_FILE_SUFFIXES = frozenset(("csv", "json", "jsonl", "parquet", "delta", "avro", "orc", "xml", "txt", "db",
+                             "tsv", "ndjson", "log"))  # fmt: skip
 
 
 def is_catalog_name(text: str) -> bool:
     """Whether a target is written as schema.table or catalog.schema.table, not as a path."""
     name = text.removeprefix("table:")
-    return bool(_DOTTED.match(name)) and name.rsplit(".", 1)[1].lower() not in _FILE_SUFFIXES
+    return bool(_DOTTED.match(name)) and not _FILE_SUFFIXES & set(name.lower().split(".")[1:])
 
 
 def resolve_location(
