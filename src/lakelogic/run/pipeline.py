@@ -186,7 +186,9 @@ def read_spec(contract: Contract, chosen: Slice) -> ReadSpec:
     source = contract.source
     options = {key: str(reveal(value)) for key, value in source.options.items()} if source else {}
     declared = tuple(field.name for field in contract.fields)
-    return ReadSpec(_format(contract, chosen), options, None, declared)
+    # Columns of ours are not looked at unless asked for; lineage of the layer before is.
+    asked = contract.lineage.preserve_upstream or None
+    return ReadSpec(_format(contract, chosen), options, asked, declared)
 
 
 def _format(contract: Contract, chosen: Slice) -> str:

@@ -17,6 +17,7 @@ from lakelogic.core.errors import CapabilityError, RunError
 from lakelogic.core.slices import TableSlice
 from lakelogic.engine.duckdb.lines import local_path
 
+MASKING_KEY = "lakelogic.masking"  # metadata of a Delta column
 _CHANGE_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 
 
@@ -53,6 +54,12 @@ def read_delta(slice_: TableSlice) -> Any:
             hint="set the table property delta.enableChangeDataFeed to true, or read with load_mode: full",
         )
     return _only(dataset_of(table, slice_.path), added.paths)
+
+
+def masking_of(slice_: TableSlice) -> dict[str, str]:
+    """How an earlier layer masked the columns of a table, as their metadata says."""
+    fields = open_delta(slice_.path, slice_.version).schema().fields
+    return {field.name: str(field.metadata[MASKING_KEY]) for field in fields if MASKING_KEY in field.metadata}
 
 
 def dataset_of(table: DeltaTable, path: str) -> ds.Dataset:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,7 +15,7 @@ from lakelogic.core.errors import CapabilityError, PlanError, RunError
 from lakelogic.core.slices import FileSlice, FrameSlice, Slice, TableSlice
 from lakelogic.engine.duckdb.lines import local_path
 from lakelogic.engine.duckdb.options import parse_options
-from lakelogic.engine.duckdb.read_delta import dataset_of, open_delta, read_delta
+from lakelogic.engine.duckdb.read_delta import dataset_of, masking_of, open_delta, read_delta
 from lakelogic.engine.duckdb.relations import Relations
 from lakelogic.engine.duckdb.text_source import TEXT_FORMATS, TextSource, text_names
 from lakelogic.engine.duckdb.types import literal, quote, readable, text_columns, to_columns
@@ -43,7 +43,9 @@ def inspect_source(relations: Relations, spec: ReadSpec, slice_: Slice) -> Sourc
         return SourceFacts(text_columns(_visible(text_names(spec, _filled(slice_)), spec)), text=True)
     found = relations.describe(_typed(relations, spec, slice_))
     wanted = set(_visible([name for name, _ in found], spec))
-    return SourceFacts(to_columns([pair for pair in found if pair[0] in wanted]), text=False)
+    columns = to_columns([pair for pair in found if pair[0] in wanted])
+    masked = masking_of(slice_) if isinstance(slice_, TableSlice) else {}
+    return SourceFacts(tuple(replace(c, masking=masked.get(c.name)) for c in columns), text=False)
 
 
 def read_source(relations: Relations, spec: ReadSpec, slice_: Slice) -> Read:
