@@ -38,7 +38,7 @@ def engine_names() -> tuple[str, ...]:
 def open_engine(name: str, options: EngineOptions | None = None) -> Engine:
     """Open the engine of that name; the caller closes it."""
     if name not in _ENGINES:
-        raise RunError(f"unknown engine `{name}`", hint=f"one of: {', '.join(_ENGINES)}", code="LL410")
+        raise RunError(f"unknown engine `{name}`", hint=f"one of: {', '.join(_ENGINES)}", code="LL485")
     module, class_name = _ENGINES[name]
     try:
         engine_class = getattr(import_module(module), class_name)
@@ -48,7 +48,7 @@ def open_engine(name: str, options: EngineOptions | None = None) -> Engine:
         raise RunError(
             f"engine `{name}` needs the package `{error.name}`, which is not installed",
             hint=f"pip install 'lakelogic[{name}]'",
-            code="LL411",
+            code="LL486",
         ) from error
     engine: Engine = engine_class.open(options or EngineOptions())
     return engine

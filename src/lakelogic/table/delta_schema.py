@@ -100,7 +100,7 @@ def plan_evolution(table: DeltaTable, shape: TableShape) -> Evolution:
         if not field.nullable and name not in given:
             raise PlanError(
                 f"column `{name}` of the table is NOT NULL, and the batch does not have it",
-                code="LL320",
+                code="LL330",
                 hint="declare the column in model.fields",
             )
     return Evolution(tuple(column for column in shape.columns if column.name not in fields))
@@ -119,7 +119,7 @@ def _check_partitions(table: DeltaTable, shape: TableShape) -> None:
     if there != tuple(shape.partition_by):
         raise PlanError(
             f"the table is partitioned by {_names(there)}, the contract says {_names(shape.partition_by)}",
-            code="LL321",
+            code="LL331",
             hint="set materialization.partition_by as the table has it, or write to a new target",
         )
 
@@ -131,7 +131,7 @@ def _check_names(fields: dict[str, Any], columns: Iterable[Column]) -> None:
         if there is not None and there != column.name:
             raise PlanError(
                 f"column `{column.name}` stands in the table as `{there}`",
-                code="LL322",
+                code="LL332",
                 hint=f"Delta does not tell upper from lower case in names; rename the column to `{there}`",
             )
 

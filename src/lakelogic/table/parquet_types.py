@@ -45,7 +45,7 @@ def spark_type(type_: pa.DataType) -> exp.DataType:
     return exp.DataType.build(_name(type_), dialect="databricks")
 
 
-def _name(type_: pa.DataType) -> str:  # noqa: C901 - one line per kind of type
+def _name(type_: pa.DataType) -> str:
     if pa.types.is_list(type_) or pa.types.is_large_list(type_):
         return f"array<{_name(type_.value_type)}>"
     if pa.types.is_map(type_):

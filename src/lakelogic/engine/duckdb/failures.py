@@ -33,5 +33,5 @@ def _translate(error: duckdb.Error, doing: str) -> LakeLogicError:
     if isinstance(error, _ABOUT_THE_QUERY):
         return CapabilityError(f"DuckDB refused {doing}: {first[:400]}", hint="use engine: spark")
     if isinstance(error, _ABOUT_STORAGE):
-        return RunError(f"DuckDB failed while {doing}: {first[:400]}", code="LL440")
-    return RunError(f"DuckDB failed while {doing}: {type(error).__name__}", code="LL440")
+        return RunError(f"DuckDB failed while {doing}: {first[:400]}", code="LL488")
+    return RunError(f"DuckDB failed while {doing}: {type(error).__name__}", code="LL488")

@@ -8,7 +8,8 @@ import sqlglot
 from sqlglot import exp
 
 from lakelogic.core.errors import CapabilityError
-from lakelogic.engine.duckdb.rewrites import NAMED, REWRITES, SAME, call, explode_outer, refused
+from lakelogic.engine.duckdb.nodes import call, refused
+from lakelogic.engine.duckdb.rewrites import NAMED, REWRITES, SAME, explode_outer
 
 TypesOf = Callable[[str], Mapping[str, str]]
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.SafeAdd, exp.SafeSubtract, exp.SafeMultiply, exp.Mod)

@@ -12,8 +12,8 @@ import duckdb
 from sqlglot import exp
 
 from lakelogic.core.errors import CapabilityError
+from lakelogic.engine.duckdb.nodes import call, refused
 from lakelogic.engine.duckdb.render import sql_of
-from lakelogic.engine.duckdb.rewrites import call, refused
 from lakelogic.engine.duckdb.session import Session
 
 _WHOLE_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 20, "HUGEINT": 20}

@@ -24,7 +24,7 @@ def translated(doing: str) -> Iterator[None]:
     except PySparkException as error:
         raise _translate(error, doing) from error
     except Py4JError as error:
-        raise RunError(f"Spark failed while {doing}: {_java_class(error)}", code="LL420") from error
+        raise RunError(f"Spark failed while {doing}: {_java_class(error)}", code="LL487") from error
 
 
 def _translate(error: PySparkException, doing: str) -> RunError | CapabilityError:
@@ -33,7 +33,7 @@ def _translate(error: PySparkException, doing: str) -> RunError | CapabilityErro
         return CapabilityError("this Spark cannot read Avro: its Avro package is missing", hint=_AVRO_HINT)
     if isinstance(error, _SAFE):
         return RunError(f"Spark refused {doing}: {_first_sentence(error)}", code="LL421")
-    return RunError(f"Spark failed while {doing}: {condition}", code="LL420")
+    return RunError(f"Spark failed while {doing}: {condition}", code="LL487")
 
 
 def _first_sentence(error: PySparkException) -> str:

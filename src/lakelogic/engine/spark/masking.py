@@ -35,7 +35,7 @@ def apply_masking(tree: _Tree, keys: MaskKeys, relations: Relations) -> _Tree:
     if not calls:
         return tree
     if calls & _NEED_SECRET and not keys.secret:
-        raise RunError("encryption needs a key", hint="set LAKELOGIC_PII_KEY", code="LL430")
+        raise RunError("encryption needs a key", hint="set LAKELOGIC_PII_KEY", code="LL470")
     if KEYS_RELATION not in relations.names:
         relations.add(KEYS_RELATION, _keys_frame(relations.spark, keys))
     masked: _Tree = tree.transform(_rewrite)  # type: ignore[assignment]  # a query stays the query it was
