@@ -73,7 +73,7 @@ def resolve(expression: exp.Expr, relation: Relation, *, strict: bool = True) ->
     tree = expression.copy()
     bound = _lambda_names(tree)
     for node in list(tree.find_all(exp.Column)):
-        if node.name in bound or node.find_ancestor(exp.Lambda) and node.table in bound:
+        if node.name in bound or (node.find_ancestor(exp.Lambda) and node.table in bound):
             continue
         parts = [part.name for part in node.parts]
         if len(parts) > 1 and parts[0] in {SOURCE_NAME, relation.name}:

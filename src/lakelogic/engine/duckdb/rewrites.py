@@ -27,8 +27,8 @@ def _regexp_like(node: exp.Expr) -> exp.Expr:
 
 def _regexp_replace(node: exp.Expr) -> exp.Expr:
     pattern = to_re2(literal(node.expression, node))
-    text = to_re2_replacement(literal(node.args.get("replacement"), node))
-    return call("regexp_replace", node.this, text(pattern), text(text), text("g"))
+    replacement = to_re2_replacement(literal(node.args.get("replacement"), node))
+    return call("regexp_replace", node.this, text(pattern), text(replacement), text("g"))
 
 
 def _regexp_extract(node: exp.Expr) -> exp.Expr:
