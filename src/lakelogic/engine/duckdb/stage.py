@@ -72,7 +72,7 @@ def _write_rejected(relations: Relations, last: str, place: tuple[str, str]) -> 
 
 def _folder(place: tuple[str, str], verdict: str) -> tuple[str, str]:
     root, folder = place
-    return root, f"{folder.strip('/')}/{VERDICT_COLUMN}={verdict}"
+    return root, f"{folder.strip('/')}/{verdict}"
 
 
 def observe(relations: Relations, observations: Sequence[Observation], name: str) -> dict[str, int]:

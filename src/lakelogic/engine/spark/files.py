@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -42,8 +42,17 @@ def read_staged(spark: SparkSession, staged: StageInput) -> DataFrame:
     return frame.select(*(quote(column.name) for column in staged.columns))
 
 
-def remove_hidden(partition: Mapping[str, str | None], name: str) -> dict[str, str | None]:
-    return {key: value for key, value in partition.items() if key != name}
+def plain_folder(root: str, folder: str, written: str, wanted: str) -> str:
+    """Give a `column=value` folder a plain name; readers that guess partitions from paths would see a column.
+
+    An object store has no renames: there the folder keeps its name, and gives it back.
+    """
+    parent = local_path(join_path(root, folder))
+    if parent is None:
+        return written
+    if (parent / written).is_dir():
+        (parent / written).rename(parent / wanted)
+    return wanted
 
 
 def _measure(path: Path, base: Path, folder: str) -> StagedFile:

@@ -94,10 +94,15 @@ def _read_multi_line(
         rows.selectExpr("*", f"{source_expression(group.paths)} AS {SOURCE_COLUMN}"),
         {"lines": sf.count(sf.lit(1))},
     )
-    shown = counted.withColumn(LINE, sf.col(_CORRUPT))
-    reason = f"CASE WHEN {_CORRUPT} IS NOT NULL THEN {_ragged(len(group.names), options)} END"
-    values = [quote(name) if name in group.names else "CAST(NULL AS STRING)" for name in names]
-    marked = shown.selectExpr("*", f"{reason} AS {MALFORMED_COLUMN}")
+    # In a struct: a column of the source may itself be called `value`.
+    packed = counted.selectExpr(
+        f"struct({', '.join(quote(name) for name in group.names)}) AS r",
+        f"{_CORRUPT} AS {LINE}",
+        SOURCE_COLUMN,
+    )
+    reason = f"CASE WHEN {LINE} IS NOT NULL THEN {_ragged(len(group.names), options)} END"
+    values = [f"r.{quote(name)}" if name in group.names else "CAST(NULL AS STRING)" for name in names]
+    marked = packed.selectExpr("*", f"{reason} AS {MALFORMED_COLUMN}")
     return Source(marked.selectExpr(*final_columns(names, values)), (tally,))
 
 

@@ -138,7 +138,7 @@ def _read_log(spark: SparkSession, slice_: TableSlice, after: int) -> _Added:
         paths=tuple(_absolute(base, add.path) for add in kept),
         rows=_stats_rows([add.stats for add in kept]),
         rewrites=bool(removed),
-        special=any(add.deletionVector is not None for add in kept)
+        special=any(add.deletionVector is not None for add in adds)
         or "delta.columnMapping.mode" in properties,
         change_feed=properties.get("delta.enableChangeDataFeed") == "true",
     )

@@ -33,11 +33,13 @@ def read_xml(
     rows = spark.read.schema(schema).options(**_options(options)).format("xml").load(exactly(paths))
     stamped = rows.selectExpr("*", f"{source_expression(paths)} AS {SOURCE_COLUMN}")
     counted, tally = take_tally(stamped, {"lines": sf.count(sf.lit(1))})
-    reason = f"CASE WHEN {_CORRUPT} IS NOT NULL THEN 'not valid XML' END"
-    marked = counted.selectExpr(
-        "*", f"{_CORRUPT} AS {LINE}" if LINE not in names else "*", f"{reason} AS {MALFORMED_COLUMN}"
+    # In a struct: an element may itself be called `value`.
+    packed = counted.selectExpr(
+        f"struct({', '.join(quote(name) for name in names)}) AS r", f"{_CORRUPT} AS {LINE}", SOURCE_COLUMN
     )
-    return Source(marked.selectExpr(*final_columns(names, [quote(name) for name in names])), (tally,))
+    reason = f"CASE WHEN {LINE} IS NOT NULL THEN 'not valid XML' END"
+    marked = packed.selectExpr("*", f"{reason} AS {MALFORMED_COLUMN}")
+    return Source(marked.selectExpr(*final_columns(names, [f"r.{quote(name)}" for name in names])), (tally,))
 
 
 def _options(options: Mapping[str, str]) -> dict[str, str]:

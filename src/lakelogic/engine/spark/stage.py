@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, DataFrameWriter
 from pyspark.sql import functions as sf
@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from lakelogic.core.keys import MaskKeys
 from lakelogic.engine.protocol import StageInput
-from lakelogic.engine.spark.files import join_path, list_written, read_staged, remove_hidden
+from lakelogic.engine.spark.files import join_path, list_written, plain_folder, read_staged
 from lakelogic.engine.spark.lines import Source
 from lakelogic.engine.spark.masking import apply_masking
 from lakelogic.engine.spark.reader import read_link, read_source
@@ -48,11 +48,10 @@ def run_stage(
         relations.add(link.name, read_link(relations.spark, link))
     last, counted, observed = _run_segments(relations, stage, keys)
     _write(last, join_path(*place), stage.partition_by)
-    files = list_written(relations.spark, *place)
     rows, skipped = read.count()
     return Staged(
-        accepted=_with_verdict(files, ACCEPTED),
-        rejected=_with_verdict(files, REJECTED),
+        accepted=_list_verdict(relations, place, ACCEPTED),
+        rejected=_list_verdict(relations, place, REJECTED),
         counts={**_read_counts(stage.input, rows, counted), SKIPPED: skipped},
         observations=read_observations(stage.observations, observed),
     )
@@ -133,9 +132,8 @@ def _writer(frame: DataFrame) -> DataFrameWriter:
     return frame.write.mode("error").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
 
 
-def _with_verdict(files: Sequence[StagedFile], verdict: str) -> tuple[StagedFile, ...]:
-    return tuple(
-        replace(file, partition=remove_hidden(file.partition, VERDICT_COLUMN))
-        for file in files
-        if file.partition.get(VERDICT_COLUMN) == verdict and file.rows > 0
-    )
+def _list_verdict(relations: Relations, place: tuple[str, str], verdict: str) -> tuple[StagedFile, ...]:
+    root, folder = place
+    plain = plain_folder(root, folder, f"{VERDICT_COLUMN}={verdict}", verdict)
+    files = list_written(relations.spark, root, f"{folder.strip('/')}/{plain}")
+    return tuple(file for file in files if file.rows > 0)
