@@ -299,3 +299,28 @@ def test_a_frame_is_read_as_it_is(spark_session: Any) -> None:
     rows, count = rows_of(spark_session, ReadSpec("frame"), FrameSlice(frame))
     assert rows == [{"id": 1, "_lakelogic_source": "dataframe"}] and count == 1
     assert json.dumps(rows)
+
+
+def test_a_column_called_value_keeps_its_values(spark_session: Any, tmp_path: Path, slice_of: Slices) -> None:
+    csv_path, xml_path, json_path = tmp_path / "x.csv", tmp_path / "x.xml", tmp_path / "x.jsonl"
+    csv_path.write_text("value,r\n1,2\n")
+    xml_path.write_text("<a><p><value>1</value><r>2</r></p></a>")
+    json_path.write_text('{"value":1,"r":2}\n')
+    for spec, path in (
+        (ReadSpec("csv"), csv_path),
+        (ReadSpec("csv", {"multiLine": "true"}), csv_path),
+        (ReadSpec("xml", {"rowTag": "p"}), xml_path),
+        (ReadSpec("jsonl"), json_path),
+    ):
+        rows, _ = rows_of(spark_session, spec, slice_of(path))
+        assert [(row["value"], row["r"]) for row in rows] == [("1", "2")]
+
+
+def test_new_rows_behind_a_deletion_vector_are_refused_not_lost(spark_session: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    for start in (0, 10):
+        frame = spark_session.range(start, start + 3, 1, 1)
+        frame.write.format("delta").option("delta.enableDeletionVectors", "true").mode("append").save(path)
+    spark_session.sql(f"DELETE FROM delta.`{path}` WHERE id = 11")
+    with pytest.raises(CapabilityError, match="deletion vectors"):
+        read_source(spark_session, ReadSpec("delta"), TableSlice(path, 2, after_version=0))

@@ -231,3 +231,13 @@ def test_an_error_of_spark_is_one_sentence_without_values(
             root=str(tmp_path),
             folder="c",
         )
+
+
+def test_a_batch_without_rejected_rows_has_no_rejected_files(
+    spark_session: Any, spark_engine: Any, tmp_path: Path
+) -> None:
+    sql = "SELECT id, 'accepted' AS lakelogic_verdict FROM source"
+    source = StageInput(ReadSpec("frame"), FrameSlice(spark_session.sql("SELECT 1 AS id")))
+    stage = Stage("source", (segment("s", sql),), ())
+    staged = spark_engine.stage(stage, source, [], root=str(tmp_path), folder="b")
+    assert (staged.accepted_rows, staged.rejected) == (1, ())

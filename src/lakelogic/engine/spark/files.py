@@ -28,6 +28,8 @@ def list_written(spark: SparkSession, root: str, folder: str) -> tuple[StagedFil
     if local is not None:
         found = sorted(path for path in local.rglob("*.parquet") if not path.name.startswith((".", "_")))
         return tuple(_measure(path, local, folder) for path in found)
+    if local_path(root) is not None:
+        return ()  # no row had this verdict, so nobody made the folder
     return _list_remote(spark, root, folder)
 
 
