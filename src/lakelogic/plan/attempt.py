@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 from sqlglot.dialects.spark import Spark
 
 from lakelogic.plan.expressions import (
@@ -35,7 +35,20 @@ _TRY_NAMES = {"to_number": "TRY_TO_NUMBER", "to_binary": "TRY_TO_BINARY", "parse
               "to_timestamp": "TRY_TO_TIMESTAMP", "aes_decrypt": "TRY_AES_DECRYPT", "parse_url": "TRY_PARSE_URL",
               "make_interval": "TRY_MAKE_INTERVAL", "validate_utf8": "TRY_VALIDATE_UTF8"}  # fmt: skip
 # These raise for some inputs and have no NULL-giving form.
-_NO_TRY = {"conv", "decode", "unhex_strict", "bround_strict", "date_from_unix_date", "timestamp_millis", "next_day"}
+_NO_TRY = {"conv", "decode", "date_from_unix_date", "timestamp_millis", "next_day", "elt"}
+_CAST_CALLS = {"bigint", "smallint", "tinyint", "double", "float", "boolean", "timestamp", "decimal"}
+# Arguments that Spark would cast by itself, and raise on a text that is no date: the cast is spelled out.
+_DATES: dict[type[exp.Expression], tuple[str, ...]] = {
+    exp.Year: ("this",), exp.Quarter: ("this",), exp.Month: ("this",), exp.Day: ("this",), exp.DayOfMonth: ("this",),
+    exp.DayOfWeek: ("this",), exp.DayOfYear: ("this",), exp.WeekOfYear: ("this",), exp.LastDay: ("this",),
+    exp.AddMonths: ("this",), exp.TsOrDsAdd: ("this",), exp.DateAdd: ("this",), exp.DateSub: ("this",),
+    exp.DateDiff: ("this", "expression"), exp.DateTrunc: ("this",),
+}  # fmt: skip
+_INSTANTS: dict[type[exp.Expression], tuple[str, ...]] = {
+    exp.Hour: ("this",), exp.Minute: ("this",), exp.Second: ("this",), exp.MonthsBetween: ("this", "expression"),
+    exp.TimestampTrunc: ("this",), exp.TimeToStr: ("this",), exp.Extract: ("expression",),
+    exp.TimestampAdd: ("this",), exp.TimestampDiff: ("this", "expression"),
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -62,6 +75,7 @@ def _rewrite(
 ) -> exp.Expr:
     if isinstance(node, (exp.AggFunc, exp.Window, exp.Query)):
         return node
+    _spell_out_casts(node)
     match node:
         case exp.Lambda():
             inside_lambda = True
@@ -83,6 +97,16 @@ def _rewrite(
         seen = [is_not_null(operand.copy()) for operand in operands if not isinstance(operand, exp.Literal)]
         failures.append(all_of([*guards, *seen, _missed(safe)]))
     return safe
+
+
+def _spell_out_casts(node: exp.Expr) -> None:
+    for kinds, wanted in ((_DATES, "date"), (_INSTANTS, "timestamp")):
+        for key in kinds.get(type(node), ()):
+            value = node.args.get(key)
+            if value is not None and family(value.unnest().type) == "text":
+                made = exp.Cast(this=value.copy(), to=named(wanted))
+                made.type = named(wanted)
+                node.set(key, made)
 
 
 def _missed(safe: exp.Expr) -> exp.Expr:
@@ -181,7 +205,7 @@ def _safe_form(node: exp.Expr) -> tuple[exp.Expr | None, list[exp.Expr]]:
             return _typed(case([(below, flipped)], node.this.copy()), node), [node.this]
         case exp.Bracket():
             return _safe_element(node)
-        case exp.TsOrDsToDate() | exp.StrToTime() | exp.StrToDate():
+        case exp.TsOrDsToDate() | exp.StrToTime() | exp.StrToDate() | exp.TimeStrToTime():
             return _safe_parse(node)
         case exp.Anonymous() | exp.Func():
             return _safe_call(node)
@@ -242,16 +266,28 @@ def _safe_parse(node: exp.Expr) -> tuple[exp.Expr | None, list[exp.Expr]]:
 
 
 def _safe_call(node: exp.Expr) -> tuple[exp.Expr | None, list[exp.Expr]]:
-    if not isinstance(node, exp.Anonymous):
-        return None, []
-    name = node.name.lower()
-    arguments = list(node.expressions)
+    name, arguments = _call_of(node)
     if name in _NO_TRY:
         raise SqlProblem("LL226", f"`{name}()` stops the whole run on a bad value and has no safe form")
     if name == "make_date" and len(arguments) == 3:
         parts = [exp.Cast(this=part.copy(), to=named("string")) for part in arguments]
         joined = function("CONCAT", parts[0], text("-"), parts[1], text("-"), parts[2])
         return try_cast(joined, named("date")), arguments
+    if name in _CAST_CALLS and len(arguments) == 1:
+        return try_cast(arguments[0].copy(), named(name)), arguments
+    if name == "pmod":
+        divisor = exp.Nullif(this=arguments[1].copy(), expression=number(0))
+        return function("PMOD", arguments[0].copy(), divisor), arguments
     if name in _TRY_NAMES:
         return function(_TRY_NAMES[name], *[argument.copy() for argument in arguments]), arguments
     return None, []
+
+
+def _call_of(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
+    """A call by the name and arguments that Spark will see, whatever node the parser made of it."""
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower(), list(node.expressions)
+    name, opened, rest = node.sql("databricks").partition("(")
+    if not opened or name.lower() not in {*_NO_TRY, *_TRY_NAMES}:
+        return "", []
+    return name.lower(), list(parse_one(f"LAKELOGIC_CALL({rest}", dialect="databricks").expressions)

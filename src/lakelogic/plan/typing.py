@@ -10,6 +10,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.schema import MappingSchema
 
+from lakelogic.plan.decimals import type_decimals
 from lakelogic.plan.expressions import cast
 from lakelogic.plan.model import Column
 from lakelogic.plan.relation import Relation
@@ -20,6 +21,7 @@ _DIALECT = Dialect.get_or_raise(RESOLVE_DIALECT)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv)
 _TEXT_ONLY = (exp.Lower, exp.Upper, exp.Trim, exp.Like, exp.ILike, exp.RegexpLike)
+_NUMBERS_ONLY = (exp.Abs, exp.Round, exp.Floor, exp.Ceil, exp.Sqrt, exp.Cbrt, exp.Exp, exp.Ln, exp.Sign, exp.Pow)
 _WORDS: dict[Family, str] = {"text": "text", "number": "a number", "boolean": "a boolean", "date": "a date",
                              "timestamp": "a timestamp", "binary": "binary", "complex": "a nested value"}  # fmt: skip
 
@@ -35,7 +37,7 @@ def annotate(expression: exp.Expr, relation: Relation) -> exp.Expr:
     for node in list(result.find_all(exp.Column)):
         node.set("table", None)
     result.pop()
-    return result
+    return type_decimals(result)
 
 
 @lru_cache(maxsize=256)
@@ -57,6 +59,8 @@ def check_types(expression: exp.Expr) -> exp.Expr:
                 _check_pair(node, node.this, item)
         elif isinstance(node, _ARITHMETIC):
             _check_arithmetic(node)
+        elif isinstance(node, _NUMBERS_ONLY):
+            _check_number(node)
         elif isinstance(node, _TEXT_ONLY):
             _check_text(node)
         elif isinstance(node, (exp.And, exp.Or, exp.Not)):
@@ -134,6 +138,15 @@ def _check_arithmetic(node: exp.Expr) -> None:
                 f"`{_shown(node)}` calculates with {_named(side)}",
                 "declare the column as a number, or CAST it",
             )
+
+
+def _check_number(node: exp.Expr) -> None:
+    if _kind(node.this) not in {"number", "unknown"}:
+        raise SqlProblem(
+            "LL222",
+            f"`{_shown(node)}` needs a number, but {_named(node.this)} is not",
+            "declare the column as a number, or CAST it",
+        )
 
 
 def _check_text(node: exp.Expr) -> None:

@@ -10,6 +10,7 @@ from sqlglot.optimizer.qualify import qualify
 from lakelogic.contract import transformations as t
 from lakelogic.plan.attempt import attempt
 from lakelogic.plan.checks import Failure
+from lakelogic.plan.decimals import type_decimals
 from lakelogic.plan.expressions import column
 from lakelogic.plan.model import Column
 from lakelogic.plan.relation import SOURCE_NAME, Relation, resolve, unknown_column
@@ -106,7 +107,7 @@ def _compile_table(query: exp.Query, label: str, bench: Workbench) -> None:
     except OptimizeError as error:
         raise _unresolved(error, known) from error
     typed = annotate_types(qualified, schema=schema, dialect=RESOLVE_DIALECT)
-    outputs = _last_of_each_name(typed)
+    outputs = _last_of_each_name(type_decimals(typed))
     for node in typed.find_all(exp.Table):
         if node.name == SOURCE_NAME and not node.db:
             node.set("this", exp.to_identifier(relation.name, quoted=True))
