@@ -38,13 +38,13 @@ _TRY_NAMES = {"to_number": "TRY_TO_NUMBER", "to_binary": "TRY_TO_BINARY", "parse
 _NO_TRY = {"conv", "decode", "date_from_unix_date", "timestamp_millis", "next_day", "elt"}
 _CAST_CALLS = {"bigint", "smallint", "tinyint", "double", "float", "boolean", "timestamp", "decimal"}
 # Arguments that Spark would cast by itself, and raise on a text that is no date: the cast is spelled out.
-_DATES: dict[type[exp.Expression], tuple[str, ...]] = {
+_DATES: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Year: ("this",), exp.Quarter: ("this",), exp.Month: ("this",), exp.Day: ("this",), exp.DayOfMonth: ("this",),
     exp.DayOfWeek: ("this",), exp.DayOfYear: ("this",), exp.WeekOfYear: ("this",), exp.LastDay: ("this",),
     exp.AddMonths: ("this",), exp.TsOrDsAdd: ("this",), exp.DateAdd: ("this",), exp.DateSub: ("this",),
     exp.DateDiff: ("this", "expression"), exp.DateTrunc: ("this",),
 }  # fmt: skip
-_INSTANTS: dict[type[exp.Expression], tuple[str, ...]] = {
+_INSTANTS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Hour: ("this",), exp.Minute: ("this",), exp.Second: ("this",), exp.MonthsBetween: ("this", "expression"),
     exp.TimestampTrunc: ("this",), exp.TimeToStr: ("this",), exp.Extract: ("expression",),
     exp.TimestampAdd: ("this",), exp.TimestampDiff: ("this", "expression"),

@@ -1,11 +1,14 @@
-"""The types of decimal arithmetic, by Spark's rules: without them a result would lose digits on its way to a table."""
+"""The types of decimal arithmetic by Spark's rules, so that no result loses digits on its way to a table."""
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 from sqlglot import exp
 
 from lakelogic.plan.types import is_decimal, is_floating, is_whole, named
 
+_Tree = TypeVar("_Tree", bound=exp.Expr)
 MAX_PRECISION = 38
 _KEPT_SCALE = 6  # digits after the point that survive when a result is too wide
 _DIGITS = {
@@ -21,7 +24,7 @@ _CHOICES = (exp.Coalesce, exp.Case, exp.If, exp.Greatest, exp.Least)
 _OPEN = (exp.Round, exp.Ceil, exp.Floor)
 
 
-def type_decimals(tree: exp.Expr) -> exp.Expr:
+def type_decimals(tree: _Tree) -> _Tree:
     """Correct the types of all nodes that calculate with decimals, from the leaves up."""
     for node in reversed(list(tree.walk(bfs=True))):
         found = _type_of(node)
@@ -34,7 +37,7 @@ def _type_of(node: exp.Expr) -> exp.DataType | None:
     if isinstance(node, _ARITHMETIC):
         return _arithmetic(node)
     if isinstance(node, _SAME) and is_decimal(node.this.type):
-        return node.this.type
+        return _decimal(*_size(node.this.type))
     if isinstance(node, exp.Sum) and is_decimal(node.this.type):
         precision, scale = _size(node.this.type)
         return _decimal(precision + 10, scale)

@@ -133,7 +133,7 @@ class _RejectedRow:
             return [(c, field(column(RAW_COLUMN), c.name)) for c in self.raw]
         return [(c, self._as_read(c)) for c in self.builder.relation.columns]
 
-    def _as_read(self, c: Column) -> exp.Expression:
+    def _as_read(self, c: Column) -> exp.Expr:
         """A made value in the type under which the quarantine knows its name; one column has one type."""
         wanted = self._made_type(c)
         return column(c.name) if same_type(wanted, c.type) else try_cast(column(c.name), wanted)

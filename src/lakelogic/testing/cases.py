@@ -1,12 +1,12 @@
 """Cases: a folder with a contract, its input and what must come of it, run on any engine.
 
-    case/contract.yaml           the contract
-    case/input.csv, data/...     what it reads, beside it; `x.parquet.json` is written as `x.parquet`
-    case/settings.json           optional: {"environ": {..}, "clock": "..", "first": ["bronze.yaml"]}
-    case/run_1/, run_2/, ...     optional: files laid over the folder before each run, with an `expected/` of its own
-    case/expected/good.jsonl     rows of the target, on the columns that it names
-    case/expected/bad.jsonl      rows of the quarantine, likewise
-    case/expected/result.json    status, counts, ledger, rules, dataset_rules, warnings, columns, error, cannot
+case/contract.yaml           the contract
+case/input.csv, data/...     what it reads, beside it; `x.parquet.json` is written as `x.parquet`
+case/settings.json           optional: {"environ": {..}, "clock": "..", "first": ["bronze.yaml"]}
+case/run_1/, run_2/, ...     optional: files laid over the folder before each run; each has its `expected/`
+case/expected/good.jsonl     rows of the target, on the columns that it names
+case/expected/bad.jsonl      rows of the quarantine, likewise
+case/expected/result.json    status, counts, ledger, rules, dataset_rules, warnings, columns, error, cannot
 """
 
 from __future__ import annotations
@@ -135,19 +135,26 @@ class _CaseRun:
 
     def _compare_tables(self, expected: Expected) -> Iterator[str]:
         names = ("columns", "all_columns")
-        if expected.good is None and expected.bad is None and not any(name in expected.result for name in names):
+        if (
+            expected.good is None
+            and expected.bad is None
+            and not any(name in expected.result for name in names)
+        ):
             return
         target, quarantine = self._places()
         for table, path, rows in (("good", target, expected.good), ("bad", quarantine, expected.bad)):
             told = difference(rows, self._named(read_rows(path).rows)) if rows is not None else ""
             if told:
                 yield f"{table} rows differ\n{told}"
-        types = {name: type_ for name, type_ in read_types(target).items()} if "columns" in expected.result else {}
+        types = read_types(target) if "columns" in expected.result else {}
         found = {name: type_ for name, type_ in types.items() if not name.startswith("_lakelogic_")}
         wanted = expected.result.get("columns", {})
         if list(found.items()) != list(wanted.items()):
             yield f"columns are {found}, not {wanted}"
-        if "all_columns" in expected.result and list(read_rows(target).columns) != expected.result["all_columns"]:
+        if (
+            "all_columns" in expected.result
+            and list(read_rows(target).columns) != expected.result["all_columns"]
+        ):
             yield f"columns are {list(read_rows(target).columns)}"
 
     def _places(self) -> tuple[str, str]:

@@ -42,7 +42,7 @@ def plan(contract: Load) -> MakePlan:
     """A plan for a source of text columns with these names, or of the given types."""
 
     def make(text: str, *names: str, has_key: bool = False, **types: str) -> Plan:
-        columns = {**{name: "string" for name in names}, **types}
+        columns = {**dict.fromkeys(names, "string"), **types}
         return build_plan(contract(text), facts_of(columns, text=not types), {}, has_key=has_key)
 
     return make

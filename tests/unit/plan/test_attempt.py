@@ -28,9 +28,20 @@ def shown(sql: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize(
     "sql",
-    ["a > 1", "x / 2 > 1", "x + 1 > x * 2", "a / 2 > 1", "a % 2 = 0", "LOWER(s) = 'a'", "CAST(a AS BIGINT) > 1",
-     "CAST(a AS STRING) = '1'", "CAST(a AS DOUBLE) > 1", "TRY_CAST(s AS INT) > 1", "s LIKE 'a%'"],
-)  # fmt: skip
+    [
+        "a > 1",
+        "x / 2 > 1",
+        "x + 1 > x * 2",
+        "a / 2 > 1",
+        "a % 2 = 0",
+        "LOWER(s) = 'a'",
+        "CAST(a AS BIGINT) > 1",
+        "CAST(a AS STRING) = '1'",
+        "CAST(a AS DOUBLE) > 1",
+        "TRY_CAST(s AS INT) > 1",
+        "s LIKE 'a%'",
+    ],
+)
 def test_what_cannot_raise_stays_and_fails_no_row(sql: str) -> None:
     assert tried(sql).failure is None
 
@@ -90,7 +101,9 @@ def test_an_index_outside_an_array_is_a_failure_but_a_null_element_is_not() -> N
     assert "SIZE(tags) < 2" in failure.upper().replace("TAGS", "tags")
 
 
-@pytest.mark.parametrize("call", ["conv(s, 10, 16)", "next_day(s, 'MO')", "elt(a, s, s)", "date_from_unix_date(a)"])
+@pytest.mark.parametrize(
+    "call", ["conv(s, 10, 16)", "next_day(s, 'MO')", "elt(a, s, s)", "date_from_unix_date(a)"]
+)
 def test_a_function_without_a_safe_form_is_refused(call: str) -> None:
     with pytest.raises(SqlProblem) as caught:
         tried(f"{call} IS NOT NULL")
@@ -99,13 +112,20 @@ def test_a_function_without_a_safe_form_is_refused(call: str) -> None:
 
 @pytest.mark.parametrize(
     ("sql", "safe"),
-    [("YEAR(s) > 2000", "TRY_CAST(s AS DATE)"), ("HOUR(s) > 1", "TRY_CAST(s AS TIMESTAMP)"),
-     ("DATE_ADD(s, 1) > DATE '2026-01-01'", "TRY_CAST(s AS DATE)"), ("DATEDIFF(s, s) > 1", "TRY_CAST(s AS DATE)"),
-     ("LAST_DAY(s) IS NULL", "TRY_CAST(s AS DATE)"), ("MONTHS_BETWEEN(s, s) > 1", "TRY_CAST(s AS TIMESTAMP)"),
-     ("DATE_FORMAT(s, 'yyyy') = '2026'", "TRY_CAST(s AS TIMESTAMP)"), ("BIGINT(s) > 1", "TRY_CAST(s AS BIGINT)"),
-     ("TO_NUMBER(s, '999') > 1", "TRY_TO_NUMBER(s, '999')"), ("TO_DATE(s) IS NULL", "TRY_CAST(s AS DATE)"),
-     ("PMOD(a, b) > 1", "PMOD(a, NULLIF(b, 0))")],
-)  # fmt: skip
+    [
+        ("YEAR(s) > 2000", "TRY_CAST(s AS DATE)"),
+        ("HOUR(s) > 1", "TRY_CAST(s AS TIMESTAMP)"),
+        ("DATE_ADD(s, 1) > DATE '2026-01-01'", "TRY_CAST(s AS DATE)"),
+        ("DATEDIFF(s, s) > 1", "TRY_CAST(s AS DATE)"),
+        ("LAST_DAY(s) IS NULL", "TRY_CAST(s AS DATE)"),
+        ("MONTHS_BETWEEN(s, s) > 1", "TRY_CAST(s AS TIMESTAMP)"),
+        ("DATE_FORMAT(s, 'yyyy') = '2026'", "TRY_CAST(s AS TIMESTAMP)"),
+        ("BIGINT(s) > 1", "TRY_CAST(s AS BIGINT)"),
+        ("TO_NUMBER(s, '999') > 1", "TRY_TO_NUMBER(s, '999')"),
+        ("TO_DATE(s) IS NULL", "TRY_CAST(s AS DATE)"),
+        ("PMOD(a, b) > 1", "PMOD(a, NULLIF(b, 0))"),
+    ],
+)
 def test_a_call_that_raises_on_a_bad_text_or_a_zero_tries(sql: str, safe: str) -> None:
     expression, failure = shown(sql)
     assert safe in expression

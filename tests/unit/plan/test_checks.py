@@ -22,7 +22,14 @@ def test_62_checks_fit_in_one_mask_and_the_next_starts_another() -> None:
 
 def test_the_place_of_a_check_is_its_mask_and_bit() -> None:
     checks = book_of(130).checks
-    assert [place_of(checks[i]) for i in (0, 61, 62, 63, 124, 129)] == [(0, 0), (0, 61), (1, 0), (1, 1), (2, 0), (2, 5)]
+    assert [place_of(checks[i]) for i in (0, 61, 62, 63, 124, 129)] == [
+        (0, 0),
+        (0, 61),
+        (1, 0),
+        (1, 1),
+        (2, 0),
+        (2, 5),
+    ]
 
 
 def test_no_mask_needs_the_sign_of_a_bigint() -> None:

@@ -15,12 +15,26 @@ _TYPES = {"a": "decimal(10,2)", "b": "decimal(5,3)", "n": "int", "big": "decimal
 
 @pytest.mark.parametrize(
     ("sql", "wanted"),
-    [("a + b", "decimal(12,3)"), ("a - n", "decimal(13,2)"), ("a * b", "decimal(16,5)"), ("a * 2", "decimal(12,2)"),
-     ("a / b", "decimal(19,8)"), ("a / n", "decimal(21,13)"), ("a % b", "decimal(5,3)"), ("big * big", "decimal(38,6)"),
-     ("a * 0.5", "decimal(12,3)"), ("(a + b) / 2", "decimal(15,6)"), ("a * x", "double"), ("-a", "decimal(10,2)"),
-     ("SUM(a)", "decimal(20,2)"), ("AVG(a)", "decimal(14,6)"), ("COALESCE(a, b)", "decimal(11,3)"),
-     ("CASE WHEN n > 0 THEN a ELSE 0 END", "decimal(10,2)"), ("ROUND(a, 1)", "unknown")],
-)  # fmt: skip
+    [
+        ("a + b", "decimal(12,3)"),
+        ("a - n", "decimal(13,2)"),
+        ("a * b", "decimal(16,5)"),
+        ("a * 2", "decimal(12,2)"),
+        ("a / b", "decimal(19,8)"),
+        ("a / n", "decimal(21,13)"),
+        ("a % b", "decimal(5,3)"),
+        ("big * big", "decimal(38,6)"),
+        ("a * 0.5", "decimal(12,3)"),
+        ("(a + b) / 2", "decimal(15,6)"),
+        ("a * x", "double"),
+        ("-a", "decimal(10,2)"),
+        ("SUM(a)", "decimal(20,2)"),
+        ("AVG(a)", "decimal(14,6)"),
+        ("COALESCE(a, b)", "decimal(11,3)"),
+        ("CASE WHEN n > 0 THEN a ELSE 0 END", "decimal(10,2)"),
+        ("ROUND(a, 1)", "unknown"),
+    ],
+)
 def test_the_type_of_decimal_arithmetic(sql: str, wanted: str) -> None:
     columns = tuple(Column(name, parse_type(type_)) for name, type_ in _TYPES.items())  # type: ignore[arg-type]
     relation = Relation("source", columns)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.plan.conftest import MakePlan
 
 from lakelogic.core.errors import ContractError
 from lakelogic.plan.model import Plan, WriteAppend, WriteMerge, WriteOverwrite
-from tests.unit.plan.conftest import MakePlan
 
 _MODEL = """
 model:
@@ -72,9 +72,12 @@ def test_the_same_contract_has_the_same_fingerprint(plan: MakePlan) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    ['quality: { row_rules: [ { sql: "amount > 0" } ] }\n', "transformations: [ { deduplicate: [id] } ]\n",
-     "quality: { dataset_rules: [ { unique: [id] } ] }\n"],
-)  # fmt: skip
+    [
+        'quality: { row_rules: [ { sql: "amount > 0" } ] }\n',
+        "transformations: [ { deduplicate: [id] } ]\n",
+        "quality: { dataset_rules: [ { unique: [id] } ] }\n",
+    ],
+)
 def test_another_rule_or_step_has_another_fingerprint(plan: MakePlan, change: str) -> None:
     assert plan(_MODEL, "id", "amount").fingerprint != plan(_MODEL + change, "id", "amount").fingerprint
 
@@ -95,7 +98,8 @@ def test_how_rows_are_written(plan: MakePlan) -> None:
 
 
 def test_every_mistake_is_told_at_once(plan: MakePlan) -> None:
-    rules = 'quality: { row_rules: [ { sql: "amuont > 0" }, { sql: "id LIKE \'1%\'" }, { sql: "rand() > 0" } ] }\n'
+    wrong = ("amuont > 0", "id LIKE '1%'", "rand() > 0")
+    rules = "quality:\n  row_rules:\n" + "".join(f'    - sql: "{sql}"\n' for sql in wrong)
     with pytest.raises(ContractError) as caught:
         plan(_MODEL + rules, "id", "amount")
     assert [problem.code for problem in caught.value.problems] == ["LL220", "LL222", "LL205"]

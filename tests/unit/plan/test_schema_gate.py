@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.plan.conftest import Load, facts_of
 
 from lakelogic.core.errors import PlanError
 from lakelogic.plan.schema_gate import pass_gate, rename_aliases
-from tests.unit.plan.conftest import Load, facts_of
 
 _MODEL = """
 model:
@@ -21,11 +21,15 @@ def names(text: str, load: Load, *columns: str) -> list[str]:
 
 
 def test_only_what_the_contract_needs_is_read(contract: Load) -> None:
-    rule = 'quality: { row_rules: [ { sql: "user_id > 0" } ] }\ntransformations: [ { filter: "status <> 1" } ]\n'
+    rule = (
+        'quality: { row_rules: [ { sql: "user_id > 0" } ] }\ntransformations: [ { filter: "status <> 1" } ]\n'
+    )
     assert names(_MODEL, contract, "user_id", "city", "status", "junk") == ["user_id", "city"]
     assert names(_MODEL + rule.replace("<> 1", "<> 'x'"), contract, "user_id", "city", "status", "junk") == [
-        "user_id", "city", "status",
-    ]  # fmt: skip
+        "user_id",
+        "city",
+        "status",
+    ]
 
 
 def test_internal_columns_never_pass(contract: Load) -> None:
@@ -55,9 +59,12 @@ def test_a_missing_optional_column_that_may_be_renamed_is_not_silently_null(cont
 
 @pytest.mark.parametrize(
     ("policy", "read", "judged"),
-    [("allow", ["user_id", "city"], []), ("{ unknown_fields: drop }", ["user_id", "city"], []),
-     ("quarantine", ["user_id", "city", "more"], ["more"])],
-)  # fmt: skip
+    [
+        ("allow", ["user_id", "city"], []),
+        ("{ unknown_fields: drop }", ["user_id", "city"], []),
+        ("quarantine", ["user_id", "city", "more"], ["more"]),
+    ],
+)
 def test_unknown_columns_by_policy(contract: Load, policy: str, read: list[str], judged: list[str]) -> None:
     gate = pass_gate(
         contract(_MODEL + f"schema_policy: {policy}\n"),

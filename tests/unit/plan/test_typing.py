@@ -51,12 +51,16 @@ def test_a_mistake_of_types_is_named(sql: str, code: str) -> None:
     assert caught.value.code == code
 
 
-@pytest.mark.parametrize("sql", ["n > 5", "s = 'a'", "flag", "NOT flag", "day < at", "n IN (1, 2)", "s IS NULL"])
+@pytest.mark.parametrize(
+    "sql", ["n > 5", "s = 'a'", "flag", "NOT flag", "day < at", "n IN (1, 2)", "s IS NULL"]
+)
 def test_a_sound_condition_passes(sql: str) -> None:
     assert typed(sql) is not None
 
 
-@pytest.mark.parametrize(("sql", "written"), [("flag = 1", "TRUE"), ("0 = flag", "FALSE"), ("flag <> 0", "FALSE")])
+@pytest.mark.parametrize(
+    ("sql", "written"), [("flag = 1", "TRUE"), ("0 = flag", "FALSE"), ("flag <> 0", "FALSE")]
+)
 def test_a_boolean_compared_with_a_number_is_spelled_out(sql: str, written: str) -> None:
     assert written in typed(sql).sql("databricks")
 
@@ -73,10 +77,18 @@ def test_an_unknown_column_names_the_near_one() -> None:
 
 @pytest.mark.parametrize(
     ("source", "target", "wider"),
-    [("int", "long", True), ("long", "int", False), ("int", "double", True), ("long", "double", False),
-     ("float", "double", True), ("int", "string", True), ("date", "string", True), ("array<int>", "string", False),
-     ("string", "int", False)],
-)  # fmt: skip
+    [
+        ("int", "long", True),
+        ("long", "int", False),
+        ("int", "double", True),
+        ("long", "double", False),
+        ("float", "double", True),
+        ("int", "string", True),
+        ("date", "string", True),
+        ("array<int>", "string", False),
+        ("string", "int", False),
+    ],
+)
 def test_only_casts_that_lose_nothing_widen(source: str, target: str, wider: bool) -> None:
     one, other = parse_type(source), parse_type(target)
     assert one is not None and other is not None
@@ -85,10 +97,15 @@ def test_only_casts_that_lose_nothing_widen(source: str, target: str, wider: boo
 
 @pytest.mark.parametrize(
     ("written", "name", "kind"),
-    [("long", "long", "number"), ("DECIMAL(12, 2)", "decimal(12,2)", "number"), ("datetime", "timestamp", "timestamp"),
-     ("array<long>", "array<bigint>", "complex"), ("struct<a:int,long:string>", "struct<a: int,long: string>", "complex"),
-     ("json", "json", "text")],
-)  # fmt: skip
+    [
+        ("long", "long", "number"),
+        ("DECIMAL(12, 2)", "decimal(12,2)", "number"),
+        ("datetime", "timestamp", "timestamp"),
+        ("array<long>", "array<bigint>", "complex"),
+        ("struct<a:int,long:string>", "struct<a: int,long: string>", "complex"),
+        ("json", "json", "text"),
+    ],
+)
 def test_types_are_read_in_the_words_of_contracts(written: str, name: str, kind: str) -> None:
     parsed = parse_type(written)
     assert parsed is not None

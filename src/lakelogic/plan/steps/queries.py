@@ -95,7 +95,7 @@ def _compile_table(query: exp.Query, label: str, bench: Workbench) -> None:
     relation = bench.relation
     known = {SOURCE_NAME: relation, **bench.links}
     _refuse_unknown_tables(query, known)
-    schema = {name: _types(r) for name, r in known.items() if r.columns}
+    schema: dict[str, object] = {name: _types(r) for name, r in known.items() if r.columns}
     try:
         qualified = qualify(
             query.copy(),
