@@ -29,7 +29,7 @@ from lakelogic.run.accounts import account_for
 from lakelogic.run.manifest import Manifest, decode_manifest, encode_manifest
 from lakelogic.run.outcome import failed_record, gate_result, idle_result, published_result, write_record
 from lakelogic.run.places import Places, find_places, link_path, require_source
-from lakelogic.run.publish import Tables, publish, sweep_scratch
+from lakelogic.run.publish import Tables, check_tables, publish, sweep_scratch
 from lakelogic.run.result import RunResult
 from lakelogic.run.staging import StagingArea, discard, stage_batch
 from lakelogic.source.files import changed_file, find_format, format_of
@@ -116,6 +116,12 @@ def _stage_and_publish(
         discard(area, batch.number)
         return gate_result(run, accounts)
     manifest = accounts.manifest(run.contract, plan, staged, reason)
+    try:
+        check_tables(run.tables, manifest, evolves=run.contract.schema_policy.evolution != "strict")
+    except LakeLogicError as error:
+        journal.abandon(batch, error.problem.message)
+        discard(area, batch.number)
+        raise
     batch = journal.mark_staged(batch, encode_manifest(manifest))
     fault_point("after_mark_staged")
     return _publish(run, journal, batch, manifest)

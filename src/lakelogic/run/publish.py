@@ -32,6 +32,13 @@ class Published:
     quarantine: Commit | None
 
 
+def check_tables(tables: Tables, manifest: Manifest, *, evolves: bool) -> None:
+    """Raise where a table will never take this batch: once it is staged, every later run would try it again."""
+    tables.target.check(manifest.write, manifest.target_files, manifest.target, evolves=evolves)
+    if manifest.quarantine_files:
+        tables.quarantine.check(WriteAppend(), manifest.quarantine_files, manifest.quarantine, evolves=True)
+
+
 def publish(tables: Tables, manifest: Manifest, *, dataset: str, batch: int, run_id: str) -> Published:
     """Quarantine first, then target: a reader never sees good rows whose rejected neighbours are not on record."""
     commit_id = CommitId(f"lakelogic:{dataset}", batch, run_id)

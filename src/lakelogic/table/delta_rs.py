@@ -9,6 +9,7 @@ from lakelogic.core.errors import CapabilityError
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import Write, WriteAppend, WriteMerge, WriteOverwrite
 from lakelogic.table.adopt import adopt_files, find_committed, find_table
+from lakelogic.table.delta_schema import check_shape
 from lakelogic.table.protocol import Commit, CommitId, TableLocation, TableShape
 
 
@@ -20,6 +21,9 @@ class DeltaRsTable:
 
     def find_committed(self, app_id: str) -> int | None:
         return find_committed(find_table(self.location.path), app_id)
+
+    def check(self, write: Write, files: Sequence[StagedFile], shape: TableShape, *, evolves: bool) -> None:
+        check_shape(find_table(self.location.path), shape, evolves=evolves)
 
     def commit(
         self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId

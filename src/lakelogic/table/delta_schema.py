@@ -106,6 +106,17 @@ def plan_evolution(table: DeltaTable, shape: TableShape) -> Evolution:
     return Evolution(tuple(column for column in shape.columns if column.name not in fields))
 
 
+def check_shape(table: DeltaTable | None, shape: TableShape, *, evolves: bool) -> None:
+    """Raise PlanError where a table cannot take a batch, or would have to grow and must not."""
+    missing = plan_evolution(table, shape).new_columns if table is not None else ()
+    if missing and not evolves:
+        raise PlanError(
+            f"the table has no column `{missing[0].name}`, and schema_policy.evolution is strict",
+            code="LL333",
+            hint="add the column to the table, or set schema_policy.evolution to allow",
+        )
+
+
 def add_columns(table: DeltaTable, columns: Sequence[Column]) -> None:
     """Add columns to a table; rows that are there already have NULL in them, so they are nullable."""
     fields = [delta_field(column) for column in columns]

@@ -10,10 +10,10 @@ from lakelogic.core.errors import PlanError
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import Write, WriteAppend, WriteMerge, WriteOverwrite
 from lakelogic.table.adopt import Mode, adopt_files, find_commit, find_committed, find_table
-from lakelogic.table.delta_schema import plan_evolution
+from lakelogic.table.delta_schema import check_shape, plan_evolution
 from lakelogic.table.obstacles import adoption_obstacle
 from lakelogic.table.protocol import Commit, CommitId, TableLocation, TableShape
-from lakelogic.table.spark_merge import commit_merge
+from lakelogic.table.spark_merge import check_merge, commit_merge
 from lakelogic.table.spark_staged import committed, read_staged, session_confs, spark_errors
 
 if TYPE_CHECKING:
@@ -29,6 +29,11 @@ class SparkDeltaTable:
 
     def find_committed(self, app_id: str) -> int | None:
         return find_committed(find_table(self.location.path), app_id)
+
+    def check(self, write: Write, files: Sequence[StagedFile], shape: TableShape, *, evolves: bool) -> None:
+        check_shape(find_table(self.location.path), shape, evolves=evolves)
+        if isinstance(write, WriteMerge):
+            check_merge(self._spark, self.location.path, write, files, shape)
 
     def commit(
         self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId

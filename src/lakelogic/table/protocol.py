@@ -72,6 +72,9 @@ class Table(Protocol):
     def find_committed(self, app_id: str) -> int | None:
         """The newest batch number that the table carries for an app id."""
 
+    def check(self, write: Write, files: Sequence[StagedFile], shape: TableShape, *, evolves: bool) -> None:
+        """Raise where the table will never take these files; changes nothing. Without `evolves` it may not grow."""
+
     def commit(
         self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId
     ) -> Commit:

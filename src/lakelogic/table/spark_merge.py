@@ -29,6 +29,17 @@ if TYPE_CHECKING:
 DUPLICATE_KEYS = "LL450"
 
 
+def check_merge(
+    spark: SparkSession, path: str, write: WriteMerge, files: Sequence[StagedFile], shape: TableShape
+) -> None:
+    """Raise where a merge of these files would be refused."""
+    _check_write(write, shape)
+    if write.on_duplicate_key == "fail" and files:
+        repeated = _repeated_keys(read_staged(spark, path, files, shape), write)
+        if repeated:
+            raise _duplicate_keys(write, repeated)
+
+
 def commit_merge(
     spark: SparkSession,
     path: str,
