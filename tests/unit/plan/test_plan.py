@@ -27,7 +27,9 @@ def checks(made: Plan) -> list[str]:
 
 def test_a_declared_column_is_cast_before_the_first_step(plan: MakePlan) -> None:
     made = plan(_MODEL + "transformations: [ { deduplicate: [id] } ]\n", "id", "amount")
-    assert labels(made)[:2] == ["read and cast to the declared types", "deduplicate by id"]
+    order = labels(made)
+    assert order.index("read and cast to the declared types") < order.index("deduplicate by id")
+    assert not [label for label in order if label.startswith("cast ")]
     assert set(checks(made)) == {"malformed", "id is an int", "amount is a double"}
 
 
