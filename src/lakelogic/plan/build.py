@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from lakelogic.contract.contract import Contract
 from lakelogic.core.errors import ContractError, Problem
-from lakelogic.plan.casting import cast_column
+from lakelogic.plan.casting import CastRequest
 from lakelogic.plan.dataset_rules import columns_of, compile_dataset_rule, unique_check
 from lakelogic.plan.finish import Finish, finish_stages
 from lakelogic.plan.intake import start_stage
@@ -125,21 +125,21 @@ def _run_steps(bench: Workbench, phase: str) -> None:
 
 
 def _cast_made(bench: Workbench, names: frozenset[str]) -> None:
-    outputs, failures = [], []
+    requests = []
     enforced = bench.contract.quality.enforce_required
     for field in bench.contract.fields:
         found = bench.relation.find(field.name)
         wanted = parse_type(field.type)
         if field.name not in names or found is None or wanted is None:
             continue
-        output, failure = cast_column(
-            bench.builder.book, found, wanted, pattern=field.format, personal=field.pii,
-            required=field.required and enforced, comment=field.description,
+        requests.append(
+            CastRequest(
+                found, wanted, pattern=field.format, personal=field.pii, required=field.required and enforced,
+                comment=field.description,
+            )
         )  # fmt: skip
-        outputs.append(output)
-        failures += [failure] if failure else []
-    if outputs:
-        bench.set_columns("cast " + ", ".join(o.column.name for o in outputs), outputs, failures)
+    if requests:
+        bench.cast_columns("cast " + ", ".join(request.source.name for request in requests), requests)
 
 
 def _dataset_checks(bench: Workbench, relation: Relation) -> tuple[DatasetCheck, ...]:

@@ -14,6 +14,8 @@ One table for all engines:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlglot import exp
 
 from lakelogic.plan.checks import CheckBook, Failure
@@ -36,71 +38,99 @@ from lakelogic.plan.types import family, is_floating, is_whole, same_type, strin
 _ARTICLES = {"int": "an int", "array": "an array"}
 
 
-def cast_column(
-    book: CheckBook,
-    source: Column,
-    wanted: exp.DataType,
-    *,
-    pattern: str | None = None,
-    default: exp.Expr | None = None,
-    personal: bool = False,
-    required: bool = False,
-    comment: str | None = None,
-) -> tuple[Output, Failure | None]:
-    """The typed column, and the check that catches values that did not make it."""
-    stored = string_type() if wanted.this == exp.DataType.Type.JSON else wanted
-    raw = column(source.name)
-    value, failed = _converted(source, wanted, stored, raw, pattern)
-    if default is not None:
-        value = case([(is_null(raw.copy()), cast(default, stored))], value)
-    target = Column(source.name, stored, nullable=not required, comment=comment or source.comment, masking=source.masking)
+@dataclass(frozen=True, slots=True)
+class CastRequest:
+    """A column that is to get another type."""
+
+    source: Column
+    wanted: exp.DataType
+    name: str | None = None  # of the typed column; the source's own by default
+    pattern: str | None = None
+    default: exp.Expr | None = None
+    personal: bool = False
+    required: bool = False
+    comment: str | None = None
+
+    @property
+    def stored(self) -> exp.DataType:
+        return string_type() if self.wanted.this == exp.DataType.Type.JSON else self.wanted
+
+    @property
+    def target(self) -> Column:
+        source = self.source
+        comment = self.comment or source.comment
+        return Column(self.name or source.name, self.stored, not self.required, comment, source.masking)
+
+
+def cast_output(request: CastRequest) -> Output:
+    """The typed column, made from the column as it stands."""
+    raw = column(request.source.name)
+    value = _value(request, raw)
+    if request.default is not None:
+        value = case([(is_null(raw.copy()), cast(request.default, request.stored))], value)
+    return Output(request.target, value)
+
+
+def cast_failure(book: CheckBook, request: CastRequest, before: exp.Expr) -> Failure | None:
+    """The check that catches values that did not make it: `before` is what stood there, the typed column what stands.
+
+    It belongs into a later projection than the cast: side by side, each value would be cast twice.
+    """
+    failed = _failed(request, before, column(request.target.name))
     if failed is None:
-        return Output(target, value), None
-    name = type_name(wanted)
+        return None
+    name = type_name(request.wanted)
     article = _ARTICLES.get(name.split("<")[0], f"a {name}")
-    failure = book.add(
+    source = request.source.name
+    return book.add(
         failed,
-        name=f"{source.name} is {article}",
-        message=f"Cast failed: {source.name} is not {article}",
+        name=f"{source} is {article}",
+        message=f"Cast failed: {source} is not {article}",
         category="type",
         kind="cast",
-        column=source.name,
+        column=source,
         wanted_type=name,
-        shows_value=not personal,
+        shows_value=not request.personal,
     )
-    return Output(target, value), failure
 
 
-def _converted(
-    source: Column, wanted: exp.DataType, stored: exp.DataType, raw: exp.Expr, pattern: str | None
-) -> tuple[exp.Expr, exp.Expr | None]:
-    kind = family(source.type)
-    if wanted.this == exp.DataType.Type.JSON:
-        parsed = function("TRY_PARSE_JSON", raw.copy())
-        return raw, all_of([is_not_null(raw.copy()), is_null(parsed)])
-    if pattern is not None and kind == "text" and family(stored) in {"date", "timestamp"}:
-        parsed = function("TRY_TO_TIMESTAMP", raw.copy(), text(pattern))
-        value = parsed if family(stored) == "timestamp" else cast(parsed, stored)
-        return value, _lost(raw, value)
-    if same_type(source.type, stored) and not is_floating(stored):
-        return raw, None
-    if family(stored) == "complex" and kind == "text":
-        parsed = function("FROM_JSON", raw.copy(), text(stored.sql("databricks")))
-        return parsed, _lost(raw, parsed)
+def _value(request: CastRequest, raw: exp.Expr) -> exp.Expr:
+    source, stored = request.source, request.stored
+    if request.wanted.this == exp.DataType.Type.JSON or same_type(source.type, stored):
+        return raw
+    if _is_parsed(request):
+        parsed = function("TRY_TO_TIMESTAMP", raw, text(request.pattern or ""))
+        return parsed if family(stored) == "timestamp" else cast(parsed, stored)
+    if family(stored) == "complex" and family(source.type) == "text":
+        return function("FROM_JSON", raw, text(stored.sql("databricks")))
     if widens(source.type, stored) and not is_floating(stored):
-        return cast(raw, stored), None
-    value = raw if same_type(source.type, stored) else try_cast(raw, stored)
-    failures = [_lost(raw, value)] if value is not raw else []
-    if is_floating(stored):
-        failures.append(_not_finite(value))
-    if is_whole(stored) and kind == "number" and not is_whole(source.type):
+        return cast(raw, stored)
+    return try_cast(raw, stored)
+
+
+def _is_parsed(request: CastRequest) -> bool:
+    dated = family(request.stored) in {"date", "timestamp"}
+    return request.pattern is not None and dated and family(request.source.type) == "text"
+
+
+def _failed(request: CastRequest, before: exp.Expr, typed: exp.Expr) -> exp.Expr | None:
+    source, stored = request.source, request.stored
+    if request.wanted.this == exp.DataType.Type.JSON:
+        return _lost(before, function("TRY_PARSE_JSON", before.copy()))
+    floating = is_floating(stored)
+    if not floating and not _is_parsed(request) and widens(source.type, stored):
+        return None
+    failures = [] if same_type(source.type, stored) else [_lost(before, typed)]
+    if floating:
+        failures.append(_not_finite(typed))
+    if is_whole(stored) and family(source.type) == "number" and not is_whole(source.type):
         # 4.7 would be cut to 4.
-        failures.append(exp.NEQ(this=cast(value.copy(), source.type), expression=raw.copy()))
-    return value, any_of(failures)
+        failures.append(exp.NEQ(this=cast(typed.copy(), source.type), expression=before.copy()))
+    return any_of(failures)
 
 
-def _lost(raw: exp.Expr, value: exp.Expr) -> exp.Expr:
-    return all_of([is_not_null(raw.copy()), is_null(value.copy())])
+def _lost(before: exp.Expr, value: exp.Expr) -> exp.Expr:
+    return all_of([is_not_null(before.copy()), is_null(value.copy())])
 
 
 def _not_finite(value: exp.Expr) -> exp.Expr:

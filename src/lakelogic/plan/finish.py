@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from lakelogic.contract.contract import Contract
-from lakelogic.plan.expressions import alias, column, null_of
+from lakelogic.plan.expressions import alias, null_of
 from lakelogic.plan.lineage import lineage_outputs
 from lakelogic.plan.masking import HASHES, NEEDS_KEY, mask_output
-from lakelogic.plan.model import HIDDEN_PREFIX, Column, Stage
+from lakelogic.plan.model import HIDDEN_PREFIX, RAW_COLUMN, Column, Stage
 from lakelogic.plan.relation import Relation
 from lakelogic.plan.schema_gate import Gate, rename_aliases
 from lakelogic.plan.stage_builder import Output, StageBuilder, keep
@@ -39,7 +39,7 @@ def finish_stages(bench: Workbench, gate: Gate, *, has_key: bool, barrier: bool)
     outputs = _target_columns(bench, gate)
     secrecy = Secrecy(_personal(bench, gate), has_key)
     owner = Owner(contract.dataset, contract.version)
-    stages = [close_stage(b, _carried(b), gate.columns, secrecy, owner) for b in bench.done]
+    stages = [close_stage(b, _carried(b, gate), gate.columns, secrecy, owner) for b in bench.done]
     partition_by = contract.materialization.partition_by if contract.materialization else ()
     stages.append(close_stage(bench.builder, outputs, gate.columns, secrecy, owner, partition_by=partition_by))
     strategies = {field.masking.strategy for field in contract.fields if field.masking is not None}
@@ -64,11 +64,11 @@ def _with_columns(stage: Stage, wanted: Sequence[Column]) -> Stage:
     return replace(stage, quarantine=stage.quarantine.select(*values, append=False), quarantine_columns=tuple(wanted))
 
 
-def _carried(builder: StageBuilder) -> list[Output]:
+def _carried(builder: StageBuilder, gate: Gate) -> list[Output]:
     """Between stages nothing is masked or stamped yet; what was read comes along."""
-    hidden = [name for name in builder.relation.hidden if is_carried(name)]
-    unknown = string_type()  # the engine knows a hidden column's type from the files
-    return [*[keep(c) for c in builder.relation.columns], *[Output(Column(n, unknown), column(n)) for n in hidden]]
+    types = {f"{RAW_COLUMN}{number}": c.type for number, c in enumerate(gate.columns)}
+    hidden = [Column(n, types.get(n, string_type())) for n in builder.relation.hidden if is_carried(n)]
+    return [keep(c) for c in (*builder.relation.columns, *hidden)]
 
 
 def _target_columns(bench: Workbench, gate: Gate) -> list[Output]:

@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.model import ModelField
-from lakelogic.plan.casting import cast_column
+from lakelogic.plan.casting import CastRequest, cast_failure, cast_output
 from lakelogic.plan.checks import Failure
-from lakelogic.plan.expressions import alias, any_of, column, is_not_null, null_of
+from lakelogic.plan.expressions import any_of, column, is_not_null, null_of
 from lakelogic.plan.lineage import upstream_hidden
 from lakelogic.plan.model import (
     MALFORMED_COLUMN,
@@ -23,7 +23,7 @@ from lakelogic.plan.model import (
 )
 from lakelogic.plan.relation import Relation
 from lakelogic.plan.schema_gate import Gate, rename_aliases
-from lakelogic.plan.stage_builder import Output, StageBuilder
+from lakelogic.plan.stage_builder import Output, StageBuilder, keep
 from lakelogic.plan.steps.columns import literal
 from lakelogic.plan.steps.effects import made_columns
 from lakelogic.plan.types import parse_type, string_type
@@ -38,56 +38,63 @@ def start_stage(
     made = frozenset[str]().union(*[made_columns(step, contract.dialect) for step in contract.transformations])
     source = Relation("source", gate.columns, tuple(hidden), gate.closed, made)
     bench = Workbench(contract, StageBuilder(source), links)
-    outputs, failures = _typed_columns(bench, gate)
-    first = [_malformed(bench)] if text else []
-    unknown = [_unknown_columns(bench, gate)] if gate.unknown else []
-    raw = exp.Struct(expressions=[alias(column(c.name), c.name) for c in gate.columns])
-    carried = _upstream(contract, facts)
-    bench.builder.project(
-        "read and cast to the declared types",
-        outputs,
-        failures=[*first, *unknown, *failures],
-        new_hidden=[*([(RAW_COLUMN, raw)] if gate.columns else []), *carried],
-    )
+    raw = [(raw_name(number), column(c.name)) for number, c in enumerate(gate.columns)]
+    requests, outputs = _typed_columns(bench, gate)
+    beside: list[tuple[str, exp.Expr]] = [*raw, *_upstream(contract, facts)]
+    bench.builder.project("read and cast to the declared types", outputs, new_hidden=beside)
+    # A projection of its own: beside the casts, each value would be cast twice.
+    failures = [_malformed(bench)] if text else []
+    failures += [_unknown_columns(bench, gate)] if gate.unknown else []
+    for number, request in requests.items():
+        failure = cast_failure(bench.builder.book, request, column(raw_name(number)))
+        failures += [failure] if failure else []
+    if failures:
+        bench.builder.project("check what was read", [keep(c) for c in bench.relation.columns], failures=failures)
     return bench
 
 
-def _typed_columns(bench: Workbench, gate: Gate) -> tuple[list[Output], list[Failure]]:
+def raw_name(number: int) -> str:
+    """The hidden column that holds a source column as read."""
+    return f"{RAW_COLUMN}{number}"
+
+
+def _typed_columns(bench: Workbench, gate: Gate) -> tuple[dict[int, CastRequest], list[Output]]:
+    """The typed columns, and by number of the source column what was asked of its cast."""
     contract = bench.contract
     later: frozenset[str] = frozenset()
     for step in contract.transformations:
         later |= made_columns(step, contract.dialect) if step.phase == "pre" else frozenset()
     names = rename_aliases(gate, contract)
     outputs: list[Output] = []
-    failures: list[Failure] = []
-    for found in gate.columns:
+    requests: dict[int, CastRequest] = {}
+    for number, found in enumerate(gate.columns):
         field = contract.model.field(names.get(found.name, found.name))
         if found.name in gate.unknown:
             continue
         if field is None:
             outputs.append(Output(found, column(found.name)))
-            continue
-        if field.name in later:
+        elif field.name in later:
             # A step rewrites it: it stays as read until the last one that does.
             bench.notes.append(f"`{field.name}` is cast after the step that rewrites it")
             outputs.append(Output(replace(found, name=field.name), column(found.name)))
-            continue
-        output, failure = _cast_declared(bench, found, field)
-        outputs.append(output)
-        failures += [failure] if failure else []
-    for field in gate.missing:
-        outputs.append(_absent(bench, field))
-    return outputs, failures
+        else:
+            requests[number] = _request(bench, found, field)
+            outputs.append(cast_output(requests[number]))
+    outputs += [_absent(bench, field) for field in gate.missing]
+    return requests, outputs
 
 
-def _cast_declared(bench: Workbench, found: Column, field: ModelField) -> tuple[Output, Failure | None]:
-    wanted = parse_type(field.type) or string_type()
-    default = literal(field.default) if field.default is not None else None
-    output, failure = cast_column(
-        bench.builder.book, found, wanted, pattern=field.format, default=default, personal=field.pii,
-        required=field.required and bench.contract.quality.enforce_required, comment=field.description,
-    )  # fmt: skip
-    return Output(replace(output.column, name=field.name), output.expression), failure
+def _request(bench: Workbench, found: Column, field: ModelField) -> CastRequest:
+    return CastRequest(
+        found,
+        parse_type(field.type) or string_type(),
+        name=field.name,
+        pattern=field.format,
+        default=literal(field.default) if field.default is not None else None,
+        personal=field.pii,
+        required=field.required and bench.contract.quality.enforce_required,
+        comment=field.description,
+    )
 
 
 def _absent(bench: Workbench, field: ModelField) -> Output:
@@ -111,7 +118,7 @@ def _malformed(bench: Workbench) -> Failure:
 def _unknown_columns(bench: Workbench, gate: Gate) -> Failure:
     names = ", ".join(gate.unknown)
     return bench.builder.book.add(
-        any_of([is_not_null(column(name)) for name in gate.unknown]),
+        any_of([is_not_null(column(raw_name(n))) for n, c in enumerate(gate.columns) if c.name in gate.unknown]),
         name="unknown columns",
         message=f"Unknown columns: {names}",
         category="schema",

@@ -21,7 +21,7 @@ HIDDEN_PREFIX = "_lakelogic_"
 SOURCE_COLUMN = "_lakelogic_source"  # path or table the row came from (STRING)
 RECORD_COLUMN = "_lakelogic_record"  # text sources: the line as read, only where it is malformed (STRING)
 MALFORMED_COLUMN = "_lakelogic_malformed"  # text sources: why the line could not be split, else NULL (STRING)
-RAW_COLUMN = "_lakelogic_raw"  # the source columns as read, packed in a struct, carried through pre steps
+RAW_COLUMN = "_lakelogic_raw_"  # + number: the source columns as read, carried through the steps
 FAILED_COLUMN = "_lakelogic_failed_"  # + number: bit masks of failed checks, 62 checks each (BIGINT)
 
 # Columns of the last relation of a stage, beside the output columns.

@@ -42,6 +42,7 @@ class StageBuilder:
         failures: Sequence[Failure] = (),
         unless: exp.Expr | None = None,
         new_hidden: Sequence[tuple[str, exp.Expr]] = (),
+        drop_hidden: Sequence[str] = (),
         where: exp.Expr | None = None,
         source: exp.Expr | None = None,
         effect: Effect = "same",
@@ -49,9 +50,9 @@ class StageBuilder:
         """Append a segment that makes `outputs` from the current relation and carries the hidden columns along."""
         outputs = tuple(outputs)
         updates = mask_updates(failures, self.relation.hidden, unless)
-        hidden = [
-            alias(updates.pop(name, column(name)), name) for name in self.relation.hidden if name not in dict(new_hidden)
-        ]
+        gone = {*dict(new_hidden), *drop_hidden}
+        kept = [name for name in self.relation.hidden if name not in gone]
+        hidden = [alias(updates.pop(name, column(name)), name) for name in kept]
         added = [alias(expression, name) for name, expression in [*new_hidden, *updates.items()]]
         query = exp.select(*[alias(o.expression, o.column.name) for o in outputs], *hidden, *added)
         query = query.from_(source if source is not None else table(self.relation.name))

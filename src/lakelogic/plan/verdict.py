@@ -125,12 +125,12 @@ class _RejectedRow:
 
     @property
     def _has_raw(self) -> bool:
-        return RAW_COLUMN in self.builder.relation.hidden
+        return f"{RAW_COLUMN}0" in self.builder.relation.hidden
 
     def _source_columns(self) -> list[tuple[Column, exp.Expr]]:
         """The row as read; after a step that made new rows, the row as that step made it."""
         if self._has_raw:
-            return [(c, field(column(RAW_COLUMN), c.name)) for c in self.raw]
+            return [(c, column(f"{RAW_COLUMN}{number}")) for number, c in enumerate(self.raw)]
         return [(c, self._as_read(c)) for c in self.builder.relation.columns]
 
     def _as_read(self, c: Column) -> exp.Expr:

@@ -12,13 +12,14 @@ from lakelogic.contract.contract import Contract
 from lakelogic.contract.source import TEXT_FORMATS
 from lakelogic.core.errors import Problem
 from lakelogic.plan.attempt import Attempt, attempt
+from lakelogic.plan.casting import CastRequest, cast_failure, cast_output
 from lakelogic.plan.checks import Failure
-from lakelogic.plan.expressions import cast
+from lakelogic.plan.expressions import cast, column
 from lakelogic.plan.lineage import UPSTREAM_PREFIX
-from lakelogic.plan.model import RAW_COLUMN, SOURCE_COLUMN, Column
+from lakelogic.plan.model import HIDDEN_PREFIX, RAW_COLUMN, SOURCE_COLUMN, Column
 from lakelogic.plan.relation import Relation, resolve, unknown_column
 from lakelogic.plan.sql import SqlProblem, parse_expression
-from lakelogic.plan.stage_builder import Output, StageBuilder, replaced
+from lakelogic.plan.stage_builder import Output, StageBuilder, keep, replaced
 from lakelogic.plan.types import named, string_type
 from lakelogic.plan.typing import annotate, check_types, require_boolean
 
@@ -109,6 +110,18 @@ class Workbench:
         """Add or replace columns, keep the others."""
         self.builder.project(label, replaced(self.relation.columns, outputs), failures=failures)
 
+    def cast_columns(self, label: str, requests: Sequence[CastRequest]) -> None:
+        """Change types: first the values, then the judgement over what stood there before."""
+        before = {f"{HIDDEN_PREFIX}before_{n}": request for n, request in enumerate(requests)}
+        outputs = replaced(self.relation.columns, [cast_output(request) for request in requests])
+        hidden = [(name, column(request.source.name)) for name, request in before.items()]
+        failures = [cast_failure(self.builder.book, request, column(name)) for name, request in before.items()]
+        found = [failure for failure in failures if failure is not None]
+        self.builder.project(label, outputs, new_hidden=hidden if found else ())
+        if found:
+            kept = [keep(c) for c in self.relation.columns]
+            self.builder.project(f"check {label}", kept, failures=found, drop_hidden=list(before))
+
     def link(self, name: str) -> Relation:
         found = self.links.get(name)
         if found is None:
@@ -135,7 +148,7 @@ class Workbench:
 
 def is_carried(hidden: str) -> bool:
     """Whether a hidden column goes along from stage to stage: what was read, where from, and upstream lineage."""
-    return hidden in {RAW_COLUMN, SOURCE_COLUMN} or hidden.startswith(UPSTREAM_PREFIX)
+    return hidden == SOURCE_COLUMN or hidden.startswith((RAW_COLUMN, UPSTREAM_PREFIX))
 
 
 def _compiled(tried: Attempt) -> Compiled:

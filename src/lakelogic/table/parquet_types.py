@@ -16,19 +16,15 @@ from lakelogic.plan.model import Column
 
 def fill_unknown_types(columns: Sequence[Column], root: str, files: Sequence[StagedFile]) -> tuple[Column, ...]:
     """The same columns, with the types of the first file where the plan knows none or only part of one."""
-    if not files or all(_is_known(column.type) and not column.name.startswith("_lakelogic_") for column in columns):
+    if not files or all(_is_known(column.type) for column in columns):
         return tuple(columns)
     schema = pq.read_schema(os.path.join(root, files[0].path))
     return tuple(
         replace(column, type=spark_type(schema.field(column.name).type))
-        if column.name in schema.names and _is_doubtful(column)
+        if column.name in schema.names and not _is_known(column.type)
         else column
         for column in columns
     )
-
-
-def _is_doubtful(column: Column) -> bool:
-    return not _is_known(column.type) or column.name in {"_lakelogic_raw"}
 
 
 def _is_known(type_: exp.DataType) -> bool:

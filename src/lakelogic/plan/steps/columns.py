@@ -9,7 +9,7 @@ from typing import assert_never
 from sqlglot import exp
 
 from lakelogic.contract import transformations as t
-from lakelogic.plan.casting import cast_column
+from lakelogic.plan.casting import CastRequest
 from lakelogic.plan.expressions import (
     as_text,
     case,
@@ -96,16 +96,13 @@ def compile_drop(step: t.Drop, bench: Workbench) -> None:
 
 
 def compile_cast(step: t.Cast, bench: Workbench) -> None:
-    outputs, failures = [], []
+    requests = []
     for name, wanted in step.types.items():
         type_ = parse_type(wanted)
         if type_ is None:
             raise SqlProblem("LL233", f"`{wanted}` is not a type")
-        found = bench.require(name)
-        output, failure = cast_column(bench.builder.book, found, type_)
-        outputs.append(output)
-        failures += [failure] if failure else []
-    bench.set_columns("cast " + ", ".join(f"{n} to {w}" for n, w in step.types.items()), outputs, failures)
+        requests.append(CastRequest(bench.require(name), type_))
+    bench.cast_columns("cast " + ", ".join(f"{n} to {w}" for n, w in step.types.items()), requests)
 
 
 def compile_text(step: t.Trim | t.Lower | t.Upper, bench: Workbench) -> None:
@@ -198,8 +195,8 @@ def compile_json_extract(step: t.JsonExtract, bench: Workbench) -> None:
     type_ = parse_type(step.cast)
     assert type_ is not None
     bench.set_columns(label, [Output(Column(step.field, string_type()), value)])
-    output, failure = cast_column(bench.builder.book, Column(step.field, string_type()), type_)
-    bench.set_columns(f"cast {step.field} to {step.cast}", [output], [failure] if failure else [])
+    request = CastRequest(Column(step.field, string_type()), type_)
+    bench.cast_columns(f"cast {step.field} to {step.cast}", [request])
 
 
 def compile_bucket(step: t.Bucket, bench: Workbench) -> None:
