@@ -26,7 +26,7 @@ FAILED_COLUMN = "_lakelogic_failed_"  # + number: bit masks of failed checks, 62
 
 # Columns of the last relation of a stage, beside the output columns.
 VERDICT_COLUMN = "lakelogic_verdict"  # STRING, 'accepted' | 'rejected'; the engine splits the files by it
-REJECTED_COLUMN = "_lakelogic_rejected"  # STRUCT, NULL for accepted rows; see plan/quarantine.py
+REJECTED_COLUMN = "_lakelogic_rejected"  # NULL for accepted rows; see plan/fold.py
 ACCEPTED, REJECTED = "accepted", "rejected"
 CHECKS_PER_MASK = 62
 

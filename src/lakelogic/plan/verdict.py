@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from lakelogic.plan.checks import any_error, count_failures, mask_name
-from lakelogic.plan.expressions import alias, as_text, case, column, field, function, null_of, text, try_cast
+from lakelogic.plan.checks import any_error, count_failures
+from lakelogic.plan.expressions import alias, as_text, case, column, function, null_of, text, try_cast
+from lakelogic.plan.fold import Fold
 from lakelogic.plan.masking import hide_in_quarantine
 from lakelogic.plan.model import (
     ACCEPTED,
@@ -25,7 +26,7 @@ from lakelogic.plan.model import (
     Segment,
     Stage,
 )  # fmt: skip
-from lakelogic.plan.quarantine import mask_field, quarantine_rows
+from lakelogic.plan.quarantine import quarantine_rows
 from lakelogic.plan.stage_builder import Output, StageBuilder, table
 from lakelogic.plan.types import family, same_type, string_type
 
@@ -65,12 +66,12 @@ def close_stage(
     query = exp.select(
         *[alias(o.expression, o.column.name) for o in outputs],
         alias(case([(rejected_when.copy(), text(REJECTED))], text(ACCEPTED)), VERDICT_COLUMN),
-        alias(case([(rejected_when, keeper.struct())]), REJECTED_COLUMN),
+        alias(case([(rejected_when, keeper.packed())]), REJECTED_COLUMN),
     ).from_(table(relation.name))
     columns = tuple(o.column for o in outputs)
     last = Segment(f"verdict_{builder.number}", query, columns, "split by verdict")
     quarantine, quarantine_columns = quarantine_rows(
-        builder.book.checks, keeper.columns(), owner.version, secrecy.personal
+        builder.book.checks, keeper.fold, owner.version, secrecy.personal
     )
     soft = [check for check in builder.book.checks if check.severity != "error"]
     return Stage(
@@ -80,7 +81,7 @@ def close_stage(
         partition_by=partition_by,
         observations=count_failures(soft, [column(name) for name in masks]) if soft else (),
         observed_at=relation.name if soft else None,
-        rejected_counts=_rejected_counts(builder, masks),
+        rejected_counts=_rejected_counts(builder, keeper.fold),
         quarantine=quarantine,
         quarantine_columns=quarantine_columns,
         checks=tuple(builder.book.checks),
@@ -88,10 +89,9 @@ def close_stage(
     )
 
 
-def _rejected_counts(builder: StageBuilder, masks: Sequence[str]) -> tuple[Observation, ...]:
+def _rejected_counts(builder: StageBuilder, fold: Fold) -> tuple[Observation, ...]:
     hard = [check for check in builder.book.checks if check.severity == "error"]
-    fields = [field(column(REJECTED_COLUMN), mask_field(index)) for index in range(len(masks))]
-    return count_failures(hard, fields)
+    return count_failures(hard, [fold.mask(index) for index in range(fold.masks)])
 
 
 @dataclass(slots=True)
@@ -103,25 +103,24 @@ class _RejectedRow:
     secrecy: Secrecy
     dataset: str
 
-    def columns(self) -> tuple[Column, ...]:
-        if not self._has_raw:
-            return tuple(Column(c.name, self._type(c)) for c in self.builder.relation.columns)
-        return tuple(Column(c.name, self._type(c)) for c in self.raw)
+    @property
+    def fold(self) -> Fold:
+        shown = self.raw if self._has_raw else self.builder.relation.columns
+        columns = tuple(Column(c.name, self._type(c)) for c in shown)
+        return Fold(columns, len(self.builder.relation.failed_columns))
 
-    def struct(self) -> exp.Expr:
+    def packed(self) -> exp.Expr:
         hidden = self.builder.relation.hidden
         columns = self._source_columns()
-        values = [alias(self._kept(c, value), c.name) for c, value in columns]
         record = column(RECORD_COLUMN) if RECORD_COLUMN in hidden else null_of(string_type())
         parts = [
-            alias(exp.Struct(expressions=values), "raw"),
-            alias(self._record(record), "record"),
-            alias(column(MALFORMED_COLUMN) if MALFORMED_COLUMN in hidden else null_of(string_type()), "malformed"),
-            alias(column(SOURCE_COLUMN) if SOURCE_COLUMN in hidden else null_of(string_type()), "source"),
-            alias(self._id(columns, record), "id"),
-            *[alias(column(mask_name(i)), mask_field(i)) for i in range(len(self.builder.relation.failed_columns))],
+            self._record(record),
+            column(MALFORMED_COLUMN) if MALFORMED_COLUMN in hidden else null_of(string_type()),
+            column(SOURCE_COLUMN) if SOURCE_COLUMN in hidden else null_of(string_type()),
+            self._id(columns, record),
         ]
-        return exp.Struct(expressions=parts)
+        masks = [column(name) for name in self.builder.relation.failed_columns]
+        return self.fold.pack(parts, masks, [self._kept(c, value) for c, value in columns])
 
     @property
     def _has_raw(self) -> bool:

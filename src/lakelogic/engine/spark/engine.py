@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.types import ArrayType
 from sqlglot import exp
 
 from lakelogic.core.keys import MaskKeys
@@ -157,7 +158,12 @@ def _one_row(values: Sequence[exp.Expr]) -> exp.Query:
 
 
 def _with_readable_records(frame: DataFrame) -> DataFrame:
+    """Records that hold bytes which are no text become readable; in an array the record stands first."""
     if REJECTED_COLUMN not in frame.columns:
         return frame
+    if isinstance(frame.schema[REJECTED_COLUMN].dataType, ArrayType):
+        mended = _READABLE.replace("record", f"{REJECTED_COLUMN}[0]")
+        rest = f"slice({REJECTED_COLUMN}, 2, size({REJECTED_COLUMN}) - 1)"
+        return frame.withColumn(REJECTED_COLUMN, sf.expr(f"concat(array({mended}), {rest})"))
     record = sf.expr(_READABLE.replace("record", f"{REJECTED_COLUMN}.record"))
     return frame.withColumn(REJECTED_COLUMN, sf.col(REJECTED_COLUMN).withField("record", record))

@@ -119,7 +119,9 @@ def _read_counts(name: str, rows: int, counted: dict[str, _Counted]) -> dict[str
 
 
 def _write(frame: DataFrame, path: str, partition_by: Sequence[str]) -> None:
-    _writer(frame).partitionBy(VERDICT_COLUMN, *partition_by).parquet(path)
+    # A boolean is cheaper to compare for every row than the two words.
+    split = frame.withColumn(VERDICT_COLUMN, sf.col(VERDICT_COLUMN) == sf.lit(REJECTED))
+    _writer(split).partitionBy(VERDICT_COLUMN, *partition_by).parquet(path)
 
 
 def write_files(frame: DataFrame, path: str) -> None:
@@ -134,6 +136,7 @@ def _writer(frame: DataFrame) -> DataFrameWriter:
 
 def _list_verdict(relations: Relations, place: tuple[str, str], verdict: str) -> tuple[StagedFile, ...]:
     root, folder = place
-    plain = plain_folder(root, folder, f"{VERDICT_COLUMN}={verdict}", verdict)
+    written = f"{VERDICT_COLUMN}={str(verdict == REJECTED).lower()}"
+    plain = plain_folder(root, folder, written, verdict)
     files = list_written(relations.spark, root, f"{folder.strip('/')}/{plain}")
     return tuple(file for file in files if file.rows > 0)
