@@ -48,7 +48,10 @@ def hand_written(spark: Any, source: str, path: str, out: str) -> None:
         for c, t in CASTS.items()
     ]
     typed = raw.select(
-        *[sf.expr(f"try_cast({c} AS {CASTS[c]})").alias(f"t_{c}") if c in CASTS else sf.col(c).alias(f"t_{c}") for c in COLUMNS],
+        *[
+            sf.expr(f"try_cast({c} AS {CASTS[c]})").alias(f"t_{c}") if c in CASTS else sf.col(c).alias(f"t_{c}")
+            for c in COLUMNS
+        ],
         *COLUMNS,
     )
     rules = [sf.when(sf.expr(f"NOT ({named(sql, 't_')})"), sf.lit(named(sql))) for sql in RULES]
@@ -113,7 +116,10 @@ def compare(spark: Any, source: str, path: str, scratch: Path, repeat: int) -> l
     hand, hands, _ = measure("hand-written", lambda out: hand_written(spark, source, path, out), repeat, scratch)
     counts = result.counts
     rows = [("typed copy", copy, copies), ("checked load", ours, runs), ("hand-written", hand, hands)]
-    print(f"\n{source}: read {counts.read} = accepted {counts.accepted} + quarantined {counts.quarantined}", file=sys.stderr)
+    print(
+        f"\n{source}: read {counts.read} = accepted {counts.accepted} + quarantined {counts.quarantined}",
+        file=sys.stderr,
+    )
     for name, median, all_seconds in rows:
         shown = ", ".join(f"{second:.1f}" for second in all_seconds)
         print(f"  {name:<14} {median:7.1f} s   ({shown})", file=sys.stderr)
@@ -128,7 +134,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--sources", nargs="+", default=["csv", "parquet"], choices=["csv", "parquet"])
     parser.add_argument("--master", default="local[*]")
-    parser.add_argument("--cache", default=str(Path(tempfile.gettempdir()) / "lakelogic-bench"), help="folder of generated input")
+    parser.add_argument(
+        "--cache", default=str(Path(tempfile.gettempdir()) / "lakelogic-bench"), help="folder of generated input"
+    )
     parser.add_argument("--scratch", default=None, help="folder for output tables, removed afterwards")
     parser.add_argument("--json", action="store_true", help="print all seconds as JSON on stdout")
     return parser.parse_args()

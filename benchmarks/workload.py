@@ -64,7 +64,8 @@ def generate(cache: Path, rows: int, source: str) -> Path:
         return path
     query = f"""
         SELECT i AS order_id, 'C' || lpad((hash(i) % 1000000)::VARCHAR, 7, '0') AS customer_id,
-          CASE WHEN i % 100 = 1 THEN 'not a mail' ELSE 'user' || (i % 500000) || '@example' || (i % 50) || '.com' END AS email,
+          CASE WHEN i % 100 = 1 THEN 'not a mail'
+            ELSE 'user' || (i % 500000) || '@example' || (i % 50) || '.com' END AS email,
           (1 + hash(i * 3) % 100000) / 100.0 AS amount, 1 + hash(i * 5) % 20 AS quantity,
           ['NEW', 'PAID', 'SHIPPED', 'DONE'][1 + (i % 4)::INT] AS status,
           ['DE', 'FR', 'GB', 'US', 'JP'][1 + (i % 5)::INT] AS country,

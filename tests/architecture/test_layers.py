@@ -62,10 +62,7 @@ def _calls(module: Path) -> Iterator[str]:
 
 def test_rows_stay_where_they_are_computed() -> None:
     found = [
-        call
-        for module in modules()
-        if str(module.relative_to(SOURCE)) not in ALLOWED_CALLS
-        for call in _calls(module)
+        call for module in modules() if str(module.relative_to(SOURCE)) not in ALLOWED_CALLS for call in _calls(module)
     ]
     assert found == []
 
@@ -82,10 +79,7 @@ def test_a_blanket_except_stands_only_at_the_edge(module: Path) -> None:
         node.lineno
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
         if isinstance(node, ast.ExceptHandler)
-        and (
-            node.type is None
-            or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException"))
-        )
+        and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException")))
         and not any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
     ]
     assert caught == []

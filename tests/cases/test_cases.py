@@ -13,8 +13,6 @@ CASES = find_cases(Path(__file__).parent)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_contract_gives_the_expected_rows_and_reasons(
-    engine: str, session: Any, case: Case, tmp_path: Path
-) -> None:
+def test_contract_gives_the_expected_rows_and_reasons(engine: str, session: Any, case: Case, tmp_path: Path) -> None:
     differences = check_case(case, engine, tmp_path, spark=session)
     assert not differences, "\n".join(differences)

@@ -35,9 +35,7 @@ def run_case(name: str, folder: Path, engine: str, session: Any) -> Any:
     return DataProcessor(folder / "contract.yaml", engine, session, settings=settings).run()
 
 
-def test_an_encrypted_column_opens_with_the_key_and_only_with_it(
-    engine: str, session: Any, tmp_path: Path
-) -> None:
+def test_an_encrypted_column_opens_with_the_key_and_only_with_it(engine: str, session: Any, tmp_path: Path) -> None:
     run_case("masking_encrypt_deterministic", tmp_path, engine, session)
     rows = {row["id"]: row for row in read_rows(str(tmp_path / "out" / "rows")).rows}
     assert [opened(rows[i]["note"]) for i in (1, 2, 4)] == ["x", "x", "x"]

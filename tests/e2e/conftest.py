@@ -49,7 +49,5 @@ def shell(workplace: Path) -> Program:
 
 @pytest.fixture(scope="session")
 def spark_ready() -> bool:
-    done = subprocess.run(
-        [str(BIN / "lakelogic"), "doctor", "--engine", "spark"], capture_output=True, check=False
-    )
+    done = subprocess.run([str(BIN / "lakelogic"), "doctor", "--engine", "spark"], capture_output=True, check=False)
     return done.returncode == 0

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.faults.support import FIRST, SECOND, Estate, make_estate, visible
 
 from lakelogic.core.faults import FAULT_POINTS
-from tests.faults.support import FIRST, SECOND, Estate, make_estate, visible
 
 pytestmark = pytest.mark.kill
 

@@ -116,9 +116,7 @@ def expected(rows: list[Row], steps: list[str], rules: list[Rule]) -> Outcome:
     return Outcome(Counter(good), Counter(bad))
 
 
-def _judge(
-    raw: Any, row: Any, errors: list[str], steps: list[str], rules: list[Rule], good: Any, bad: Any
-) -> None:
+def _judge(raw: Any, row: Any, errors: list[str], steps: list[str], rules: list[Rule], good: Any, bad: Any) -> None:
     n, m, word = row
     if "upper" in steps and word is not None:
         word = word.upper()
@@ -163,9 +161,7 @@ def _contract(steps: list[str], rules: list[Rule]) -> str:
         text += "transformations:\n" + "".join(f"  - {_STEPS[step]}\n" for step in steps)
     if rules:
         text += "quality:\n  row_rules:\n"
-        text += "".join(
-            f'    - {{ sql: "{r.sql}", on_null: {"fail" if r.strict else "pass"} }}\n' for r in rules
-        )
+        text += "".join(f'    - {{ sql: "{r.sql}", on_null: {"fail" if r.strict else "pass"} }}\n' for r in rules)
     return text
 
 
@@ -225,7 +221,5 @@ def test_law_engines_agree_on_rows_reasons_and_counts(
     assert outcomes[0] == outcomes[1]
     assert results[0].counts == results[1].counts
     assert results[0].rules == results[1].rules
-    lines = [
-        [(s.step, s.rows_in, s.rows_out, s.removed, s.added) for s in result.ledger] for result in results
-    ]
+    lines = [[(s.step, s.rows_in, s.rows_out, s.removed, s.added) for s in result.ledger] for result in results]
     assert lines[0] == lines[1]

@@ -60,17 +60,13 @@ class LoggedRun:
             "target": {"path": record.target, "version": record.target_version},
             "quarantine": {"path": record.quarantine, "version": record.quarantine_version},
             "rules": [{"name": rule.name, "failed": rule.failed} for rule in rules if rule.scope == "row"],
-            "dataset_rules": [
-                {"name": rule.name, "passed": rule.passed} for rule in rules if rule.scope == "dataset"
-            ],
+            "dataset_rules": [{"name": rule.name, "passed": rule.passed} for rule in rules if rule.scope == "dataset"],
             "duration_s": record.duration_s or 0.0,
             "started_at": record.started_at.isoformat(),
             "engine": record.engine,
             "contract_version": record.contract_version,
             "reason": record.reason,
-            "error": {"code": record.error_code, "message": record.error_message}
-            if record.error_code
-            else None,
+            "error": {"code": record.error_code, "message": record.error_message} if record.error_code else None,
         }
 
 

@@ -27,14 +27,10 @@ class LogForm(StrEnum):
 ContractPath = Annotated[
     Path, typer.Argument(metavar="CONTRACT", help="The contract, a YAML file.", show_default=False)
 ]
-Output = Annotated[
-    OutputFormat, typer.Option("--output", "-o", help="What stdout carries: a table to read, or JSON.")
-]
+Output = Annotated[OutputFormat, typer.Option("--output", "-o", help="What stdout carries: a table to read, or JSON.")]
 Engine = Annotated[
     EngineName | None,
-    typer.Option(
-        help="What computes the rows; wins over LAKELOGIC_ENGINE and the contract.", show_default=False
-    ),
+    typer.Option(help="What computes the rows; wins over LAKELOGIC_ENGINE and the contract.", show_default=False),
 ]
 Env = Annotated[
     str | None,

@@ -34,13 +34,9 @@ Master = Annotated[
 ]
 Remote = Annotated[
     str | None,
-    typer.Option(
-        envvar="LAKELOGIC_REMOTE", help="Spark Connect address, sc://host:port.", show_default=False
-    ),
+    typer.Option(envvar="LAKELOGIC_REMOTE", help="Spark Connect address, sc://host:port.", show_default=False),
 ]
-Wait = Annotated[
-    float, typer.Option(metavar="SECONDS", min=0, help="How long to wait for another run of the dataset.")
-]
+Wait = Annotated[float, typer.Option(metavar="SECONDS", min=0, help="How long to wait for another run of the dataset.")]
 Show = Annotated[bool, typer.Option("--show", help="Also print some rows, good and bad, and the times.")]
 
 

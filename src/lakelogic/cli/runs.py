@@ -31,9 +31,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     add_completion=False,
 )
-Where = Annotated[
-    Path, typer.Argument(metavar="CONTRACT|FOLDER", help="A contract, or a folder with tables below it.")
-]
+Where = Annotated[Path, typer.Argument(metavar="CONTRACT|FOLDER", help="A contract, or a folder with tables below it.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, or its beginning.", show_default=False)]
 _COLUMNS = ("started_at", "run_id", "dataset", "status", "read", "accepted", "quarantined", "duration_s")
 

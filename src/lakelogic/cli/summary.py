@@ -17,9 +17,7 @@ _LEDGER = ("step", "rows_in", "rows_out", "removed", "added", "quarantined")
 def print_summary(result: Mapping[str, Any]) -> None:
     """Counts, ledger, failed rules and places of one run."""
     counts = result["counts"]
-    print_heading(
-        f"{result['dataset']}: {result['status']}  (run {result['run_id']}, {result['duration_s']:.1f} s)"
-    )
+    print_heading(f"{result['dataset']}: {result['status']}  (run {result['run_id']}, {result['duration_s']:.1f} s)")
     print_text(
         f"read {counts['read']} = accepted {counts['accepted']} + quarantined {counts['quarantined']}"
         + _declared(result["ledger"])
@@ -63,9 +61,7 @@ def print_rows(result: Mapping[str, Any]) -> None:
 def _shown(columns: tuple[str, ...], rows: tuple[Mapping[str, Any], ...]) -> list[str]:
     """The author's columns, then those of ours that give reasons and are not empty everywhere."""
     own = [column for column in columns if not column.startswith(_OURS)]
-    return own + [
-        column for column in _REASONS if column in columns and any(row[column] is not None for row in rows)
-    ]
+    return own + [column for column in _REASONS if column in columns and any(row[column] is not None for row in rows)]
 
 
 def print_seconds(seconds: Mapping[str, float]) -> None:

@@ -19,9 +19,7 @@ EXIT_MISTAKES = 2
 
 Paths = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="CONTRACT...", help="Contracts, or folders that are searched for them.", show_default=False
-    ),
+    typer.Argument(metavar="CONTRACT...", help="Contracts, or folders that are searched for them.", show_default=False),
 ]
 
 

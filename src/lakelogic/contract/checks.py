@@ -62,9 +62,7 @@ def _key_is_agreed(contract: Contract) -> Iterator[Problem]:
 def _disagreement(contract: Contract, path: str, declared: tuple[str, ...]) -> Problem:
     key = ", ".join(contract.primary_key)
     hint = f"elsewhere the key is [{key}] ({contract.origin('primary_key')}); declare it once"
-    return Problem(
-        "LL151", f"the primary key is also declared as [{', '.join(declared)}]", contract.at(path), hint
-    )
+    return Problem("LL151", f"the primary key is also declared as [{', '.join(declared)}]", contract.at(path), hint)
 
 
 def _key_is_there(contract: Contract) -> Iterator[Problem]:
@@ -124,14 +122,10 @@ def _links_have_a_place(contract: Contract) -> Iterator[Problem]:
     for index, link in enumerate(contract.links):
         if (link.path is None) == (link.dataset is None):
             message = f"the link `{link.name}` needs either `path` or `dataset`"
-            yield Problem(
-                "LL155", message, contract.at(f"links.{index}"), "say where its rows are: `path: ...`"
-            )
+            yield Problem("LL155", message, contract.at(f"links.{index}"), "say where its rows are: `path: ...`")
         if link.name.lower() in {"source", "accepted", "rejected"}:
             message = f"a link cannot be called `{link.name}`"
-            yield Problem(
-                "LL155", message, contract.at(f"links.{index}.name"), "this name is a relation of ours"
-            )
+            yield Problem("LL155", message, contract.at(f"links.{index}.name"), "this name is a relation of ours")
 
 
 def _limits_are_in_order(contract: Contract) -> Iterator[Problem]:

@@ -135,11 +135,7 @@ def _flagged_fields(block: Mapping[str, Any]) -> tuple[str, ...]:
     fields = _get(block, "model", "fields")
     if not isinstance(fields, list | tuple):
         return ()
-    names = (
-        field.get("name")
-        for field in fields
-        if isinstance(field, Mapping) and field.get("primary_key") is True
-    )
+    names = (field.get("name") for field in fields if isinstance(field, Mapping) and field.get("primary_key") is True)
     return tuple(name for name in names if isinstance(name, str))
 
 

@@ -67,9 +67,7 @@ class SqlDatasetRule(_DatasetRule):
 
 
 _Kind = Unique | NullRatio | RowCountBetween | SqlDatasetRule
-DATASET_RULE_KINDS: dict[str, type[OneKeyItem]] = {
-    cls.model_fields["kind"].default: cls for cls in _Kind.__args__
-}
+DATASET_RULE_KINDS: dict[str, type[OneKeyItem]] = {cls.model_fields["kind"].default: cls for cls in _Kind.__args__}
 DATASET_RULE_BESIDE = frozenset({"name", "severity", "description", "dialect", *_BOUNDS})
 
 DatasetRule = Annotated[

@@ -226,9 +226,7 @@ Property = Annotated[str | int | float | bool, Checked(_check_property, {"type":
 Duration = Annotated[timedelta, Checked(_check_duration, {"type": "string", "pattern": _DURATION})]
 Version = Annotated[str, Checked(_check_version, {"type": "string", "pattern": r"^\d+\.\d+\.\d+"})]
 # One name or a list of names.
-Texts = Annotated[
-    tuple[str, ...], Checked(_check_texts, {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]})
-]
+Texts = Annotated[tuple[str, ...], Checked(_check_texts, {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]})]
 SomeTexts = Annotated[
     tuple[str, ...],
     Checked(_check_some_texts, {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]}),

@@ -62,9 +62,7 @@ def _read(path: Path, text: str | None, problems: list[Problem]) -> YamlMap | No
             text = path.read_text(encoding="utf-8")
         except OSError as error:
             why = error.strerror or "it cannot be opened"
-            problems.append(
-                Problem("LL101", f"the contract cannot be read: {why}", start, "look at the path")
-            )
+            problems.append(Problem("LL101", f"the contract cannot be read: {why}", start, "look at the path"))
             return None
         except UnicodeDecodeError:
             problems.append(Problem("LL101", "the contract is not UTF-8 text", start, "save it as UTF-8"))

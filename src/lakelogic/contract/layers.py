@@ -100,9 +100,7 @@ def choose_layer(
     if isinstance(known, YamlMap) and name in known:
         return tree, []  # empty, or of a wrong type, which the model reports
     mark = tree.value_marks.get(block, tree.mark)
-    hint = (
-        suggest(name, known) if isinstance(known, YamlMap) and known else f"add `{block}: {{ {name}: ... }}`"
-    )
+    hint = suggest(name, known) if isinstance(known, YamlMap) and known else f"add `{block}: {{ {name}: ... }}`"
     return tree, [Problem("LL140", f"the contract has no {noun} `{name}`", mark.place(block), hint)]
 
 
@@ -164,9 +162,7 @@ def _set(node: Any, parts: list[str], value: Any, mark: Mark) -> Problem | None:
                 node.put(part, YamlMap(mark), mark, mark)
             node = node[part]
         if not isinstance(node, YamlMap | YamlList):
-            return Problem(
-                "LL142", f"`{part}` has no keys to set", mark.place(), "set the whole value instead"
-            )
+            return Problem("LL142", f"`{part}` has no keys to set", mark.place(), "set the whole value instead")
     if isinstance(node, YamlMap):
         node.put(last, value, mark, mark)
         return None
@@ -185,7 +181,5 @@ def _index(items: YamlList, part: str) -> int | None:
 
 def _no_item(part: str, items: YamlList, mark: Mark) -> Problem:
     names = [name for name in map(_name, items) if name]
-    hint = (
-        suggest(part, names) if names and not part.isdigit() else f"it has {len(items)} items, counted from 0"
-    )
+    hint = suggest(part, names) if names and not part.isdigit() else f"it has {len(items)} items, counted from 0"
     return Problem("LL142", f"the list has no item `{part}`", mark.place(), hint)

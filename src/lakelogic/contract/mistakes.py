@@ -10,9 +10,7 @@ from pydantic_core import PydanticCustomError
 MISTAKE = "lakelogic_mistake"
 
 
-def mistake(
-    code: str, message: str, hint: str | None = None, *, key: str | int | None = None
-) -> PydanticCustomError:
+def mistake(code: str, message: str, hint: str | None = None, *, key: str | int | None = None) -> PydanticCustomError:
     """Build the error that a validator raises; `key` names the key or item below the value that it means."""
     context = {"code": code, "message": message, "hint": hint, "key": key}
     # The message is filled into a template, so that braces in it stay as they are.

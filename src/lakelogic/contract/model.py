@@ -18,9 +18,7 @@ from lakelogic.contract.grammar import (
 )
 from lakelogic.contract.mistakes import mistake
 
-MaskingStrategy = Literal[
-    "hash", "encrypt", "encrypt_deterministic", "redact", "partial", "tokenize", "nullify"
-]
+MaskingStrategy = Literal["hash", "encrypt", "encrypt_deterministic", "redact", "partial", "tokenize", "nullify"]
 
 
 def _check_field_type(value: object) -> str:

@@ -41,18 +41,14 @@ def number_items(prefix: str) -> Callable[[Any], Any]:
             return items
         return [
             # A path that is there already was written by the author, and is refused below.
-            {**item, PATH_KEY: None if PATH_KEY in item else f"{prefix}.{index}"}
-            if isinstance(item, Mapping)
-            else item
+            {**item, PATH_KEY: None if PATH_KEY in item else f"{prefix}.{index}"} if isinstance(item, Mapping) else item
             for index, item in enumerate(items)
         ]
 
     return number
 
 
-def parse_item(
-    noun: str, kinds: Mapping[str, type[OneKeyItem]], beside: frozenset[str]
-) -> Callable[[Any], Any]:
+def parse_item(noun: str, kinds: Mapping[str, type[OneKeyItem]], beside: frozenset[str]) -> Callable[[Any], Any]:
     """Make the validator that tags a one-key mapping; `beside` keys may stand next to the kind."""
 
     def parse(item: Any) -> Any:
@@ -69,9 +65,7 @@ def parse_item(
     return parse
 
 
-def _kind_of(
-    noun: str, item: Mapping[str, Any], kinds: Mapping[str, type[OneKeyItem]], beside: frozenset[str]
-) -> str:
+def _kind_of(noun: str, item: Mapping[str, Any], kinds: Mapping[str, type[OneKeyItem]], beside: frozenset[str]) -> str:
     internal = "kind" if "kind" in item else PATH_KEY
     if item.get(internal, "") is None or "kind" in item:
         raise mistake("LL110", f"`{internal}` is not a key of a {noun}", suggest("", beside), key=internal)

@@ -89,9 +89,7 @@ class LifecycleWindow(_RowRule):
 
 
 _Kind = SqlRule | NotNull | AcceptedValues | RegexMatch | Range | ReferentialIntegrity | LifecycleWindow
-ROW_RULE_KINDS: dict[str, type[OneKeyItem]] = {
-    cls.model_fields["kind"].default: cls for cls in _Kind.__args__
-}
+ROW_RULE_KINDS: dict[str, type[OneKeyItem]] = {cls.model_fields["kind"].default: cls for cls in _Kind.__args__}
 ROW_RULE_BESIDE = frozenset({"name", "category", "severity", "description", "phase", "on_null", "dialect"})
 
 RowRule = Annotated[

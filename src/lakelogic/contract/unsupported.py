@@ -31,9 +31,7 @@ _UNSUPPORTED = (
     Refusal("source.lookback"),
     Refusal("source.watermark_field"),
     Refusal("source.load_mode", ("cdc",), "use `full` or `incremental`"),
-    Refusal(
-        "source.watermark_strategy", ("max_target",), "use `pipeline_log`, `file_mtime` or `delta_version`"
-    ),
+    Refusal("source.watermark_strategy", ("max_target",), "use `pipeline_log`, `file_mtime` or `delta_version`"),
     Refusal("links.*.dataset", instead="name the table's `path`"),
     Refusal("links.*.format", ("iceberg",), "use `delta` or `parquet`"),
     Refusal("schema_policy.evolution", ("compatible",), "use `allow` or `strict`"),

@@ -162,9 +162,7 @@ class _Builder:
             return None
         if node.tag not in _KNOWN_TAGS:
             message = f"the YAML tag `{node.tag}` is not allowed"
-            self.problems.append(
-                Problem("LL104", message, self.mark(node).place(), "write the value without it")
-            )
+            self.problems.append(Problem("LL104", message, self.mark(node).place(), "write the value without it"))
             return None
         if isinstance(node, ScalarNode):
             return resolve_scalar(node.value) if node.tag == _PLAIN else node.value
@@ -201,9 +199,7 @@ class _Builder:
             elif key in result:
                 first = result.key_marks[key]
                 hint = f"it stands on line {first.line} already; keep one"
-                self.problems.append(
-                    Problem("LL103", f"the key `{key}` is written twice", mark.place(), hint)
-                )
+                self.problems.append(Problem("LL103", f"the key `{key}` is written twice", mark.place(), hint))
             else:
                 result.put(key, value, mark, self.mark(value_node))
         for block in merged:

@@ -29,9 +29,7 @@ def derive_keys(secret: str | None) -> MaskKeys:
     if not secret:
         return MaskKeys(hash=PUBLIC_SALT)
     master = secret.encode()
-    return MaskKeys(
-        hash=_derive(master, b"hash"), encrypt=_derive(master, b"encrypt"), iv=_derive(master, b"iv")
-    )
+    return MaskKeys(hash=_derive(master, b"hash"), encrypt=_derive(master, b"encrypt"), iv=_derive(master, b"iv"))
 
 
 def _derive(master: bytes, use: bytes) -> bytes:

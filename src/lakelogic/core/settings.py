@@ -23,9 +23,7 @@ class Settings:
     engine: str | None = None
     env: str | None = None  # which entry of `environments` a contract takes
     root: Path | None = None  # what relative paths of a contract are relative to; else its folder
-    warehouse: Path | None = (
-        None  # where catalog names without a catalog live; else `lakehouse` beside the contract
-    )
+    warehouse: Path | None = None  # where catalog names without a catalog live; else `lakehouse` beside the contract
     state: Path | None = None  # parent of the control tables; else beside the target
     master: str | None = None  # Spark master
     remote: str | None = None  # Spark Connect address

@@ -117,9 +117,7 @@ def _missed(safe: exp.Expr) -> exp.Expr:
     return is_null(safe.copy())
 
 
-def _children(
-    node: exp.Expr, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], inside_lambda: bool
-) -> None:
+def _children(node: exp.Expr, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], inside_lambda: bool) -> None:
     for child in list(node.iter_expressions()):
         if isinstance(child, (exp.DataType, exp.Identifier)):
             continue
@@ -128,27 +126,21 @@ def _children(
             child.replace(replacement)
 
 
-def _step(
-    child: exp.Expr, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], inside_lambda: bool
-) -> exp.Expr:
+def _step(child: exp.Expr, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], inside_lambda: bool) -> exp.Expr:
     replacement = _rewrite(child, guards, failures, inside_lambda=inside_lambda)
     if replacement is not child:
         child.replace(replacement)
     return replacement
 
 
-def _logic(
-    node: exp.Expr, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], inside_lambda: bool
-) -> None:
+def _logic(node: exp.Expr, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], inside_lambda: bool) -> None:
     left = _step(node.this, guards, failures, inside_lambda)
     stops = exp.false() if isinstance(node, exp.And) else exp.true()
     goes_on = exp.Not(this=exp.Is(this=wrap(left.copy()), expression=stops))
     _step(node.expression, (*guards, goes_on), failures, inside_lambda)
 
 
-def _case(
-    node: exp.Case, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], inside_lambda: bool
-) -> None:
+def _case(node: exp.Case, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], inside_lambda: bool) -> None:
     subject = node.this
     if subject is not None:
         subject = _step(subject, guards, failures, inside_lambda)
@@ -170,9 +162,7 @@ def _if(node: exp.If, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], in
         _step(node.args["false"], (*guards, other), failures, inside_lambda)
 
 
-def _coalesce(
-    node: exp.Coalesce, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], inside_lambda: bool
-) -> None:
+def _coalesce(node: exp.Coalesce, guards: tuple[exp.Expr, ...], failures: list[exp.Expr], inside_lambda: bool) -> None:
     path = guards
     for child in [node.this, *node.expressions]:
         value = _step(child, path, failures, inside_lambda)
@@ -226,7 +216,11 @@ def _safe_arithmetic(node: exp.Expr) -> tuple[exp.Expr | None, list[exp.Expr]]:
     exact = [is_whole(side.unnest().type) or is_decimal(side.unnest().type) for side in sides]
     if not isinstance(node, exp.Div) and not all(exact):
         return None, []  # floating point does not raise
-    if isinstance(node, exp.Div) and _is_nonzero(node.expression) and not any(is_decimal(s.unnest().type) for s in sides):
+    if (
+        isinstance(node, exp.Div)
+        and _is_nonzero(node.expression)
+        and not any(is_decimal(s.unnest().type) for s in sides)
+    ):
         return None, []
     safe = _SAFE_CALLS[type(node)](this=node.this.copy(), expression=node.expression.copy())
     return _typed(safe, node), sides

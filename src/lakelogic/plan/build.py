@@ -196,8 +196,8 @@ def _with_fingerprint(plan: Plan) -> Plan:
     for stage in plan.stages:
         parts += [segment.query.sql("spark") for segment in stage.segments]
         parts += [f"{c.bit}|{c.name}|{c.message}|{c.severity}" for c in stage.checks]
-    parts += [f"{check.name}|{check.value.sql('spark')}|{check.minimum}|{check.maximum}" for check in plan.dataset_checks]
+    parts += [
+        f"{check.name}|{check.value.sql('spark')}|{check.minimum}|{check.maximum}" for check in plan.dataset_checks
+    ]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
     return Plan(**{**{f: getattr(plan, f) for f in plan.__slots__}, "fingerprint": digest})
-
-

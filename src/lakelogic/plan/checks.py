@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from lakelogic.plan.expressions import any_of, bit, bitwise_or, case, column, function, number
-from lakelogic.plan.model import CHECKS_PER_MASK, FAILED_COLUMN, Check, Observation, Severity
+from lakelogic.plan.model import CHECKS_PER_MASK, FAILED_COLUMN, Check, CheckKind, Observation, Severity
 from lakelogic.plan.types import named
 
 
@@ -33,14 +33,22 @@ class CheckBook:
         name: str,
         message: str,
         category: str,
-        kind: str,
+        kind: CheckKind,
         severity: Severity = "error",
         column: str | None = None,
         wanted_type: str | None = None,
         shows_value: bool = False,
     ) -> Failure:
         check = Check(
-            len(self.checks), name, message, category, kind, severity, column, wanted_type, shows_value  # type: ignore[arg-type]
+            len(self.checks),
+            name,
+            message,
+            category,
+            kind,
+            severity,
+            column,
+            wanted_type,
+            shows_value,
         )
         self.checks.append(check)
         return Failure(check, condition)

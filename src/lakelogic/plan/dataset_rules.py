@@ -104,5 +104,3 @@ def _require(name: str, relation: Relation) -> None:
 
 def columns_of(check: DatasetCheck) -> frozenset[str]:
     return referenced(check.value)
-
-

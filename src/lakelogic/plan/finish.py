@@ -117,5 +117,3 @@ def _personal(bench: Workbench, gate: Gate) -> frozenset[str]:
             if builder.relation.find(field.name) is not None:
                 found |= builder.relation.origin(field.name)
     return frozenset(found)
-
-

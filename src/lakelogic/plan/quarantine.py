@@ -56,9 +56,7 @@ def _lineage(fold: Fold, version: str) -> list[Output]:
     ]
 
 
-def _array(
-    name: str, said: Sequence[tuple[Check, exp.Expr]], fold: Fold, *, distinct: bool = False
-) -> Output:
+def _array(name: str, said: Sequence[tuple[Check, exp.Expr]], fold: Fold, *, distinct: bool = False) -> Output:
     """What is said of each check that the row failed, as one array."""
     items: list[exp.Expr] = []
     for check, value in said:

@@ -62,7 +62,14 @@ def _compile(rule: RowRule, bench: Workbench) -> list[Failure]:
         case r.RegexMatch():
             bench.require(rule.field)
             failed = negate(exp.RegexpLike(this=column(rule.field), expression=text(rule.pattern)))
-            return [_add(rule, bench, _with_null(failed, column(rule.field), rule, bench), f"{rule.field} matches {rule.pattern}")]
+            return [
+                _add(
+                    rule,
+                    bench,
+                    _with_null(failed, column(rule.field), rule, bench),
+                    f"{rule.field} matches {rule.pattern}",
+                )
+            ]
         case r.Range():
             found_one = bench.require(rule.field)
             failed, words = _out_of_range(found_one, rule.min, rule.max, rule.inclusive)

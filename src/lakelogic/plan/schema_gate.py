@@ -117,5 +117,3 @@ def rename_aliases(gate: Gate, contract: Contract) -> dict[str, str]:
             if alias is not None:
                 renamed[alias] = field.name
     return renamed
-
-

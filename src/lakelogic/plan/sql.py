@@ -22,11 +22,13 @@ RESOLVE_DIALECT = "databricks, normalization_strategy = case_sensitive"
 
 _UNSTABLE = (exp.Rand, exp.Randn, exp.Uuid)
 _UNSTABLE_NAMES = {"rand", "random", "randn", "uuid", "shuffle", "monotonically_increasing_id", "spark_partition_id",
-                   "input_file_name", "current_user", "session_user", "gen_random_uuid", "randstr", "uniform"}  # fmt: skip
+                   "input_file_name", "current_user", "session_user", "gen_random_uuid", "randstr",
+                   "uniform"}  # fmt: skip
 _FORBIDDEN_NAMES = {"raise_error", "assert_true", "reflect", "java_method", "try_reflect", "secret", "read_files",
                     "read_csv", "read_parquet", "read_text", "getvariable", "getenv"}  # fmt: skip
 _STATEMENT = re.compile(
-    r"\s*(insert|update|delete|merge|drop|create|alter|truncate|grant|revoke|copy|call|set|use|vacuum|optimize)\s+[\w`]", re.I
+    r"\s*(insert|update|delete|merge|drop|create|alter|truncate|grant|revoke|copy|call|set|use|vacuum|optimize)\s+[\w`]",
+    re.I,
 )
 _NOW_NAMES = {"now", "getdate", "current_timestamp", "localtimestamp"}
 _WRITES = (exp.DDL, exp.DML, exp.Command, exp.Drop, exp.Alter, exp.TruncateTable, exp.Set, exp.Use, exp.Describe)
@@ -35,7 +37,7 @@ _WRITES = (exp.DDL, exp.DML, exp.Command, exp.Drop, exp.Alter, exp.TruncateTable
 _Tree = TypeVar("_Tree", bound=exp.Expr)
 
 
-class SqlProblem(Exception):
+class SqlProblem(Exception):  # noqa: N818 - it becomes a Problem
     """A mistake in the author's SQL; becomes a Problem at the place of the text."""
 
     def __init__(self, code: str, message: str, hint: str | None = None) -> None:
@@ -137,7 +139,7 @@ def _first_line(error: Exception) -> str:
 
 def _refuse_forbidden(tree: exp.Expr) -> None:
     for node in tree.walk():
-        if isinstance(node, _WRITES) or (isinstance(node, exp.Into)):
+        if isinstance(node, (*_WRITES, exp.Into)):
             raise SqlProblem("LL203", f"`{node.key.upper()}` is not allowed here", "a contract only reads: use SELECT")
         if isinstance(node, exp.Func):
             _refuse_function(node)

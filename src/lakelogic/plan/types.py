@@ -31,7 +31,12 @@ _TIMESTAMPS = {
 }  # fmt: skip
 _COMPLEX = {exp.DataType.Type.ARRAY, exp.DataType.Type.MAP, exp.DataType.Type.STRUCT, exp.DataType.Type.LIST}
 _UNKNOWN = {exp.DataType.Type.UNKNOWN, exp.DataType.Type.NULL}
-_WHOLE = {exp.DataType.Type.TINYINT: 1, exp.DataType.Type.SMALLINT: 2, exp.DataType.Type.INT: 4, exp.DataType.Type.BIGINT: 8}
+_WHOLE = {
+    exp.DataType.Type.TINYINT: 1,
+    exp.DataType.Type.SMALLINT: 2,
+    exp.DataType.Type.INT: 4,
+    exp.DataType.Type.BIGINT: 8,
+}
 _FLOATING = {exp.DataType.Type.FLOAT, exp.DataType.Type.DOUBLE}
 
 

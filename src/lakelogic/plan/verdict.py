@@ -70,9 +70,7 @@ def close_stage(
     ).from_(table(relation.name))
     columns = tuple(o.column for o in outputs)
     last = Segment(f"verdict_{builder.number}", query, columns, "split by verdict")
-    quarantine, quarantine_columns = quarantine_rows(
-        builder.book.checks, keeper.fold, owner.version, secrecy.personal
-    )
+    quarantine, quarantine_columns = quarantine_rows(builder.book.checks, keeper.fold, owner.version, secrecy.personal)
     soft = [check for check in builder.book.checks if check.severity != "error"]
     return Stage(
         input="accepted" if builder.number else "source",

@@ -13,6 +13,7 @@ from lakelogic.core.errors import RunError
 
 # Each append leaves one tiny file; a reader opens every one of them, so they are folded together this often.
 COMPACT_EVERY = 50
+_ATTEMPTS = 8
 # Nobody reads old versions of these tables, and a long log makes every opening slower.
 _CONFIGURATION = {"delta.checkpointInterval": "25", "delta.logRetentionDuration": "interval 1 days"}
 
@@ -52,19 +53,28 @@ def append_rows(
 ) -> None:
     """Append rows in one commit that carries these application transactions; then compact if it is time."""
     carried = [Transaction(app_id, version) for app_id, version in (transactions or {}).items()]
+    data = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
     try:
-        write_deltalake(
-            table,
-            pa.Table.from_pylist([dict(row) for row in rows], schema=schema),
-            mode="append",
-            commit_properties=CommitProperties(app_transactions=carried or None),
-        )
+        _append(table, data, carried)
     except (DeltaError, OSError) as error:
         raise RunError(
             f"a record could not be written to `{table.table_uri}`: {error}", code="LL462", retryable=True
         ) from error
     if table.version() % COMPACT_EVERY == 0:
         _compact(table)
+
+
+def _append(table: DeltaTable, data: pa.Table, carried: list[Transaction]) -> None:
+    """Several datasets share a log: whoever loses the race for a version looks again and takes the next."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            properties = CommitProperties(app_transactions=carried or None)
+            write_deltalake(table, data, mode="append", commit_properties=properties)
+            return
+        except CommitFailedError:
+            if attempt == _ATTEMPTS - 1:
+                raise
+            table.update_incremental()
 
 
 def _compact(table: DeltaTable) -> None:

@@ -108,9 +108,7 @@ class Journal:
         """Open the next batch; the one before must be over."""
         number = self._transaction(_PREPARED) + 1
         if number - 1 != self._transaction(_OVER):
-            raise RunError(
-                f"batch {number - 1} is not finished", code="LL463", hint="run again to finish it first"
-            )
+            raise RunError(f"batch {number - 1} is not finished", code="LL463", hint="run again to finish it first")
         row = {
             "slice": encode_slice(slice_),
             "fingerprint": fingerprint,

@@ -71,9 +71,7 @@ class Ledger:
         for step in self.steps:
             step.balance()
             if step.step != READ_STEP and step.rows_in != rows:
-                raise _unbalanced(
-                    step.step, f"{rows} rows came out of the step before, {step.rows_in} went in"
-                )
+                raise _unbalanced(step.step, f"{rows} rows came out of the step before, {step.rows_in} went in")
             rows = step.rows_out
         if rows != self.accepted:
             last = self.steps[-1].step if self.steps else READ_STEP

@@ -13,8 +13,7 @@ from lakelogic.record.ledger import Ledger, LedgerStep
 def encode_files(files: Iterable[StagedFile]) -> list[dict[str, Any]]:
     """Staged files as JSON values."""
     return [
-        {"path": file.path, "size": file.size, "rows": file.rows, "partition": dict(file.partition)}
-        for file in files
+        {"path": file.path, "size": file.size, "rows": file.rows, "partition": dict(file.partition)} for file in files
     ]
 
 

@@ -181,18 +181,14 @@ def _append(
     append_rows(table, schema, rows, transactions=once)
 
 
-def _read(
-    folder: str, name: str, wanted: Mapping[str, str | None], columns: list[str]
-) -> list[dict[str, Any]]:
+def _read(folder: str, name: str, wanted: Mapping[str, str | None], columns: list[str]) -> list[dict[str, Any]]:
     table = find_control_table(os.path.join(folder, name))
     if table is None:
         return []
     condition = pc.scalar(True)
     for column, value in wanted.items():
         condition = condition if value is None else condition & (pc.field(column) == value)
-    rows: list[dict[str, Any]] = (
-        table.to_pyarrow_dataset().to_table(columns=columns, filter=condition).to_pylist()
-    )
+    rows: list[dict[str, Any]] = table.to_pyarrow_dataset().to_table(columns=columns, filter=condition).to_pylist()
     return rows
 
 

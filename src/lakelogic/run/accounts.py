@@ -77,9 +77,7 @@ def _rule_outcomes(plan: Plan, staged: StagedBatch) -> tuple[RuleOutcome, ...]:
     return tuple(found.values())
 
 
-def _warnings(
-    contract: Contract, plan: Plan, staged: StagedBatch, outcomes: tuple[DatasetOutcome, ...]
-) -> list[str]:
+def _warnings(contract: Contract, plan: Plan, staged: StagedBatch, outcomes: tuple[DatasetOutcome, ...]) -> list[str]:
     warnings = []
     ledger = staged.ledger
     if ledger.quarantined and not ledger.accepted:

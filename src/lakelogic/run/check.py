@@ -49,9 +49,7 @@ def _check(contract: Contract, chosen: Slice, context: RunContext, reason: str) 
     scratch = tempfile.mkdtemp(prefix="lakelogic-")
     area = StagingArea(os.path.join(scratch, "good"), os.path.join(scratch, "bad"), "rows")
     context.on_phase("reading and checking rows")
-    staged = stage_batch(
-        context.engine, plan, spec, chosen, links, area, run_id=run_id, started_at=started_at
-    )
+    staged = stage_batch(context.engine, plan, spec, chosen, links, area, run_id=run_id, started_at=started_at)
     staged.ledger.balance()
     accounts = account_for(contract, plan, staged)
     result = RunResult(
@@ -73,7 +71,11 @@ def _check(contract: Contract, chosen: Slice, context: RunContext, reason: str) 
 
 
 def _frames(
-    context: RunContext, root: str, files: tuple[StagedFile, ...], columns: tuple[Column, ...], decrypt: tuple[str, ...] = ()
+    context: RunContext,
+    root: str,
+    files: tuple[StagedFile, ...],
+    columns: tuple[Column, ...],
+    decrypt: tuple[str, ...] = (),
 ) -> Any:
     return lambda: context.engine.frame(StageInput(staged_root=root, staged=files, columns=columns), decrypt=decrypt)
 

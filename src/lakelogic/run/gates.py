@@ -18,12 +18,8 @@ def judge_dataset(checks: Sequence[DatasetCheck], values: Mapping[str, float | N
 def _holds(check: DatasetCheck, value: float | None) -> bool:
     if value is None:
         return True
-    below = check.minimum is not None and (
-        value <= check.minimum if check.exclusive_minimum else value < check.minimum
-    )
-    above = check.maximum is not None and (
-        value >= check.maximum if check.exclusive_maximum else value > check.maximum
-    )
+    below = check.minimum is not None and (value <= check.minimum if check.exclusive_minimum else value < check.minimum)
+    above = check.maximum is not None and (value >= check.maximum if check.exclusive_maximum else value > check.maximum)
     return not (below or above)
 
 

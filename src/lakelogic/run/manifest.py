@@ -95,7 +95,9 @@ def _encode_shape(shape: TableShape) -> dict[str, Any]:
 
 def _decode_shape(node: Mapping[str, Any]) -> TableShape:
     columns = tuple(
-        Column(c["name"], exp.DataType.build(c["type"], dialect="databricks"), c["nullable"], c["comment"], c["masking"])
+        Column(
+            c["name"], exp.DataType.build(c["type"], dialect="databricks"), c["nullable"], c["comment"], c["masking"]
+        )
         for c in node["columns"]
     )
     return TableShape(columns, tuple(node["partition_by"]), node["properties"], node["description"])

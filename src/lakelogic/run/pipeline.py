@@ -97,15 +97,13 @@ def _stage_and_publish(
     area = _area(run.places, batch, merge=isinstance(plan.write, WriteMerge))
     discard(area, batch.number)
     run.phase("reading and checking rows")
-    staged = stage_batch(
-        run.engine, plan, spec, batch.slice, links, area, run_id=run.run_id, started_at=run.started_at
-    )
+    staged = stage_batch(run.engine, plan, spec, batch.slice, links, area, run_id=run.run_id, started_at=run.started_at)
     if changed := changed_file(batch.slice):
         journal.abandon(batch, f"`{changed}` changed while it was read")
         discard(area, batch.number)
         raise RunError(
             f"`{changed}` changed while it was read; nothing was published",
-            hint="run again when its upload is over; write under a temporary name and rename, so that it never shows half",
+            hint="run again when its upload is over; a file that is renamed when it is whole never shows half",
             code="LL431",
             retryable=True,
         )
@@ -171,9 +169,7 @@ def _choose_slice(run: Run, journal: Journal) -> tuple[Slice | None, str]:
     )
 
 
-def make_plan(
-    contract: Contract, context: RunContext, chosen: Slice
-) -> tuple[Plan, ReadSpec, tuple[LinkRead, ...]]:
+def make_plan(contract: Contract, context: RunContext, chosen: Slice) -> tuple[Plan, ReadSpec, tuple[LinkRead, ...]]:
     """Look at the source and the links, and choose the steps; no row moves yet."""
     context.on_phase("planning")
     engine, has_key = context.engine, context.settings.pii_key is not None
@@ -312,9 +308,7 @@ def _begin(contract: Contract, context: RunContext) -> Run:
         return run
     # A table that a catalog knows lies where the catalog says.
     tables = run.tables
-    return replace(
-        run, places=replace(places, target=tables.target.location, quarantine=tables.quarantine.location)
-    )
+    return replace(run, places=replace(places, target=tables.target.location, quarantine=tables.quarantine.location))
 
 
 def _table(contract: Contract, location: TableLocation, spark: Any) -> Any:

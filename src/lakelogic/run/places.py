@@ -41,9 +41,7 @@ def find_places(
     if contract.materialization is None or contract.materialization.target_path is None:
         return Places(read_from, None, None, None, None)
     start = _start_of(contract, "materialization.target_path", base)
-    target = resolve_location(
-        contract.materialization.target_path, base=start, warehouse=warehouse, catalogs=catalogs
-    )
+    target = resolve_location(contract.materialization.target_path, base=start, warehouse=warehouse, catalogs=catalogs)
     declared = contract.quarantine.target_path
     quarantine = resolve_quarantine(
         target,

@@ -52,6 +52,7 @@ class DataProcessor:
         self._wait_s, self._on_phase = wait_s, on_phase
         self._clock = clock or SystemClock()
         self._engine: Engine | None = None
+
     def run(self) -> RunResult:
         """Read what is new, check it, publish it; without a target only check."""
         return self._run(None)

@@ -68,7 +68,11 @@ def _commit_quarantine(tables: Tables, manifest: Manifest, commit_id: CommitId) 
 
 def _mark_adopted(tables: Tables, manifest: Manifest, commit: Commit) -> None:
     """A first merge makes the staged files the table's own; they must not be swept away as scratch."""
-    if not isinstance(manifest.write, WriteMerge) or not manifest.target_files or "numTargetRowsInserted" in commit.metrics:
+    if (
+        not isinstance(manifest.write, WriteMerge)
+        or not manifest.target_files
+        or "numTargetRowsInserted" in commit.metrics
+    ):
         return
     folder = os.path.join(tables.target.location.path, manifest.target_files[0].path.split("/")[0])
     with open(os.path.join(folder, ADOPTED_MARK), "w", encoding="utf-8"):

@@ -146,7 +146,5 @@ def _bind_stage(stage: Stage, run_id: str, started_at: datetime) -> Stage:
     def bound(query: Any) -> Any:
         return bind(query, values) if query is not None else None
 
-    segments = tuple(
-        Segment(s.name, bound(s.query), s.columns, s.label, s.effect, s.counted) for s in stage.segments
-    )
+    segments = tuple(Segment(s.name, bound(s.query), s.columns, s.label, s.effect, s.counted) for s in stage.segments)
     return replace(stage, segments=segments, quarantine=bound(stage.quarantine))

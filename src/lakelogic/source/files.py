@@ -173,16 +173,10 @@ def _glob_base(root: str) -> str:
 def _missing(root: str) -> RunError:
     lost = Path(_glob_base(root) if _GLOB.search(root) else root)
     parent = next((folder for folder in lost.parents if folder.is_dir()), Path())
-    wanted = (
-        lost.relative_to(parent).parts[0] if lost != parent and lost.is_relative_to(parent) else lost.name
-    )
+    wanted = lost.relative_to(parent).parts[0] if lost != parent and lost.is_relative_to(parent) else lost.name
     names = sorted(entry.name for entry in parent.iterdir() if not entry.name.startswith("."))
     near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
-    hint = (
-        f"`{parent}` has {', '.join(f'`{name}`' for name in near or names[:5])}"
-        if names
-        else f"`{parent}` is empty"
-    )
+    hint = f"`{parent}` has {', '.join(f'`{name}`' for name in near or names[:5])}" if names else f"`{parent}` is empty"
     return RunError(f"the source `{root}` does not exist", code="LL430", hint=hint)
 
 

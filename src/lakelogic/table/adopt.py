@@ -52,9 +52,7 @@ def _commit_metrics(entry: dict[str, Any]) -> dict[str, int]:
     return {name: int(value) for name, value in metrics.items() if str(value).isdigit()}
 
 
-def adopt_files(
-    path: str, mode: Mode, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId
-) -> Commit:
+def adopt_files(path: str, mode: Mode, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
     """Create the table with these files, append them, or replace all files of the version seen by them."""
     table = find_table(path)
     if done := find_commit(table, commit_id):
@@ -140,9 +138,7 @@ def _refuse_properties(shape: TableShape) -> None:
         )
 
 
-def _write(
-    table: DeltaTable, mode: Mode, actions: list[AddAction], shape: TableShape, commit_id: CommitId
-) -> None:
+def _write(table: DeltaTable, mode: Mode, actions: list[AddAction], shape: TableShape, commit_id: CommitId) -> None:
     try:
         table.create_write_transaction(
             list(actions),
@@ -208,9 +204,7 @@ def _check_file(file: StagedFile, stats: FileStats, names: Sequence[str], shape:
         raise RunError(f"staged file `{file.path}` lacks column `{lacking[0]}`", code="LL442")
     unnamed = [name for name in shape.partition_by if name not in file.partition]
     if unnamed:
-        raise RunError(
-            f"staged file `{file.path}` has no value of partition column `{unnamed[0]}`", code="LL442"
-        )
+        raise RunError(f"staged file `{file.path}` has no value of partition column `{unnamed[0]}`", code="LL442")
 
 
 def _check_not_null(file: StagedFile, stats: FileStats, not_null: frozenset[str]) -> None:

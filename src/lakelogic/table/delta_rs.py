@@ -25,9 +25,7 @@ class DeltaRsTable:
     def check(self, write: Write, files: Sequence[StagedFile], shape: TableShape, *, evolves: bool) -> None:
         check_shape(find_table(self.location.path), shape, evolves=evolves)
 
-    def commit(
-        self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId
-    ) -> Commit:
+    def commit(self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
         match write:
             case WriteAppend():
                 return adopt_files(self.location.path, "append", files, shape, commit_id)

@@ -120,9 +120,7 @@ def check_shape(table: DeltaTable | None, shape: TableShape, *, evolves: bool) -
 def add_columns(table: DeltaTable, columns: Sequence[Column]) -> None:
     """Add columns to a table; rows that are there already have NULL in them, so they are nullable."""
     fields = [delta_field(column) for column in columns]
-    table.alter.add_columns(
-        [Field(field.name, field.type, nullable=True, metadata=field.metadata) for field in fields]
-    )
+    table.alter.add_columns([Field(field.name, field.type, nullable=True, metadata=field.metadata) for field in fields])
 
 
 def _check_partitions(table: DeltaTable, shape: TableShape) -> None:

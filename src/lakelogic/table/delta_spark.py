@@ -35,9 +35,7 @@ class SparkDeltaTable:
         if isinstance(write, WriteMerge):
             check_merge(self._spark, self.location.path, write, files, shape)
 
-    def commit(
-        self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId
-    ) -> Commit:
+    def commit(self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
         match write:
             case WriteAppend():
                 commit = self._commit_files("append", files, shape, commit_id)
@@ -59,9 +57,7 @@ class SparkDeltaTable:
         obstacle = table and adoption_obstacle(table, overwrite=isinstance(write, WriteOverwrite))
         return f"rewrite: the table has {obstacle}" if obstacle else "adopt"
 
-    def _commit_files(
-        self, mode: Mode, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId
-    ) -> Commit:
+    def _commit_files(self, mode: Mode, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
         table = find_table(self.location.path)
         if table is None or adoption_obstacle(table, overwrite=mode == "overwrite") is None:
             return adopt_files(self.location.path, mode, files, shape, commit_id)

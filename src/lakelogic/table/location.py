@@ -28,9 +28,7 @@ def is_catalog_name(text: str) -> bool:
     return bool(_DOTTED.match(name)) and not _FILE_SUFFIXES & set(name.lower().split(".")[1:])
 
 
-def resolve_location(
-    name_or_path: str, *, base: str, warehouse: str, catalogs: Collection[str] = ()
-) -> TableLocation:
+def resolve_location(name_or_path: str, *, base: str, warehouse: str, catalogs: Collection[str] = ()) -> TableLocation:
     """Find the folder of a table.
 
     A relative path is relative to `base`. A dotted name lies in `<warehouse>/a/b/c`; when the session has its

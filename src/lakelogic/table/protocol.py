@@ -75,7 +75,5 @@ class Table(Protocol):
     def check(self, write: Write, files: Sequence[StagedFile], shape: TableShape, *, evolves: bool) -> None:
         """Raise where the table will never take these files; changes nothing. Without `evolves` it may not grow."""
 
-    def commit(
-        self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId
-    ) -> Commit:
+    def commit(self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
         """Show the files' rows to readers, in the way that `write` says."""

@@ -85,9 +85,7 @@ def _check_write(write: WriteMerge, shape: TableShape) -> None:
     names = {column.name for column in shape.columns}
     for key in write.keys:
         if key not in names:
-            raise PlanError(
-                f"merge key `{key}` is not a column of the batch", hint="list key columns in primary_key"
-            )
+            raise PlanError(f"merge key `{key}` is not a column of the batch", hint="list key columns in primary_key")
     if not write.keys:
         raise PlanError("strategy `merge` needs a primary key", hint="list the key columns under primary_key")
     if write.on_duplicate_key == "latest" and not write.order_by:
@@ -102,13 +100,7 @@ def _repeated_keys(batch: DataFrame, write: WriteMerge) -> int:
 
     keys = [functions.col(quoted(key)) for key in write.keys]
     with spark_errors("the check for duplicate keys"):
-        row = (
-            batch.groupBy(*keys)
-            .count()
-            .where("count > 1")
-            .agg(functions.count("*").alias("repeated"))
-            .first()
-        )
+        row = batch.groupBy(*keys).count().where("count > 1").agg(functions.count("*").alias("repeated")).first()
     return int(row["repeated"]) if row is not None else 0
 
 
@@ -163,9 +155,7 @@ def _latest(batch: DataFrame, write: WriteMerge, shape: TableShape) -> DataFrame
     tie = functions.sha2(functions.to_json(functions.struct(*columns)), 256).desc()
     order = [_order_term(term) for term in write.order_by]
     window = Window.partitionBy(*(functions.col(quoted(key)) for key in write.keys)).orderBy(*order, tie)
-    return (
-        batch.withColumn(rank, functions.row_number().over(window)).where(functions.col(rank) == 1).drop(rank)
-    )
+    return batch.withColumn(rank, functions.row_number().over(window)).where(functions.col(rank) == 1).drop(rank)
 
 
 def _order_term(term: str) -> SparkColumn:

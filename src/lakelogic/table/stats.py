@@ -44,9 +44,7 @@ def read_stats(path: str) -> FileStats:
     metadata = pq.read_metadata(path)
     schema = metadata.schema.to_arrow_schema()
     flat = _flat_columns(metadata, schema)
-    nulls = {
-        name: count for name, index in flat.items() if (count := _null_count(metadata, index)) is not None
-    }
+    nulls = {name: count for name, index in flat.items() if (count := _null_count(metadata, index)) is not None}
     minimum, maximum = {}, {}
     for name, index in flat.items():
         low, high = _bounds(metadata, index, schema.field(name).type)
@@ -59,9 +57,7 @@ def read_stats(path: str) -> FileStats:
         maximum,
         nulls,
         columns=frozenset(schema.names),
-        unbounded=frozenset(
-            name for name in with_values - set(minimum) if _is_bounded(schema.field(name).type)
-        ),
+        unbounded=frozenset(name for name in with_values - set(minimum) if _is_bounded(schema.field(name).type)),
     )
 
 

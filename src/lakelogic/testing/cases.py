@@ -135,11 +135,7 @@ class _CaseRun:
 
     def _compare_tables(self, expected: Expected) -> Iterator[str]:
         names = ("columns", "all_columns")
-        if (
-            expected.good is None
-            and expected.bad is None
-            and not any(name in expected.result for name in names)
-        ):
+        if expected.good is None and expected.bad is None and not any(name in expected.result for name in names):
             return
         target, quarantine = self._places()
         for table, path, rows in (("good", target, expected.good), ("bad", quarantine, expected.bad)):
@@ -151,10 +147,7 @@ class _CaseRun:
         wanted = expected.result.get("columns", {})
         if list(found.items()) != list(wanted.items()):
             yield f"columns are {found}, not {wanted}"
-        if (
-            "all_columns" in expected.result
-            and list(read_rows(target).columns) != expected.result["all_columns"]
-        ):
+        if "all_columns" in expected.result and list(read_rows(target).columns) != expected.result["all_columns"]:
             yield f"columns are {list(read_rows(target).columns)}"
 
     def _places(self) -> tuple[str, str]:

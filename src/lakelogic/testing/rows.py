@@ -19,11 +19,7 @@ def plain(value: Any) -> Any:
     """A value as JSON says it: instants as ISO text in UTC, decimals as text, bytes as hex digits."""
     match value:
         case datetime():
-            return (
-                value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-                if value.tzinfo
-                else value.isoformat()
-            )
+            return value.astimezone(UTC).isoformat().replace("+00:00", "Z") if value.tzinfo else value.isoformat()
         case date():
             return value.isoformat()
         case Decimal():

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - expressions stand on one line
 """Every expression gives the value that Spark gave for it, written down in spark_values.txt."""
 
 from __future__ import annotations
@@ -63,9 +62,7 @@ def test_what_cannot_be_equal_is_refused_by_name(relations: Relations, expressio
         ("x\u00e9", r"^x\w$", False),
     ],
 )
-def test_a_pattern_means_what_it_means_in_java(
-    relations: Relations, text: str, pattern: str, matches: bool
-) -> None:
+def test_a_pattern_means_what_it_means_in_java(relations: Relations, text: str, pattern: str, matches: bool) -> None:
     relations.session.connection.register("given", pa.table({"v": [text]}))
     tree = sqlglot.exp.select(
         sqlglot.exp.RegexpLike(this=sqlglot.exp.column("v"), expression=sqlglot.exp.Literal.string(pattern))

@@ -62,9 +62,7 @@ def csv(path: Path, text: str) -> StageInput:
 
 
 def test_rows_are_split_counted_and_read_back(engine: DuckDbEngine, tmp_path: Path) -> None:
-    source = csv(
-        tmp_path / "a.csv", "id,at,price,day\n1,2026-01-02T03:04:05+02:00,1.005,2026-01-02\n2,,3,\nx\n"
-    )
+    source = csv(tmp_path / "a.csv", "id,at,price,day\n1,2026-01-02T03:04:05+02:00,1.005,2026-01-02\n2,,3,\nx\n")
     staged = engine.stage(STAGE, source, [], root=str(tmp_path / "t"), folder="batch")
     assert (staged.accepted_rows, staged.rejected_rows) == (2, 1)
     assert staged.counts == {"source": 3, "typed": 3, "skipped": 1}

@@ -38,9 +38,7 @@ def read(path: Path, content: bytes, format_: str = "csv", **options: str) -> li
         ('"a" "b",c', ('"a" "b"', "c")),
     ],
 )
-def test_a_csv_line_is_split_as_spark_splits_it(
-    tmp_path: Path, line: str, fields: tuple[str | None, ...]
-) -> None:
+def test_a_csv_line_is_split_as_spark_splits_it(tmp_path: Path, line: str, fields: tuple[str | None, ...]) -> None:
     (row,) = read(tmp_path / "f.csv", f"x,y\n{line}\n".encode())
     assert (row["x"], row["y"]) == fields
     assert row["_lakelogic_malformed"] is None and row["_lakelogic_record"] is None
@@ -75,9 +73,7 @@ def test_json_keeps_the_digits_as_written(tmp_path: Path) -> None:
     assert (row["a"], row["b"], row["c"], row["d"]) == ("1.50", "1e400", '{"x":1.0,"y":[1,"\u00e9"]}', None)
 
 
-@pytest.mark.parametrize(
-    "line", ['{"a":1', '{"a":1} x', "[1]", "5", "{'a':1}", '{"a":NaN}', '{"a":1}{"a":2}']
-)
+@pytest.mark.parametrize("line", ['{"a":1', '{"a":1} x', "[1]", "5", "{'a':1}", '{"a":NaN}', '{"a":1}{"a":2}'])
 def test_what_is_not_one_object_is_not_valid_json(tmp_path: Path, line: str) -> None:
     (row,) = read(tmp_path / "f.jsonl", line.encode(), "jsonl")
     assert (row["_lakelogic_malformed"], row["_lakelogic_record"]) == ("not valid JSON", line)

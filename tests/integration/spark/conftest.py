@@ -23,8 +23,6 @@ def spark_engine(spark_session: Any) -> Any:
 @pytest.fixture
 def slice_of() -> Callable[..., FileSlice]:
     def make(*paths: Path) -> FileSlice:
-        return FileSlice(
-            tuple(SourceFile(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in paths)
-        )
+        return FileSlice(tuple(SourceFile(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in paths))
 
     return make

@@ -31,10 +31,7 @@ def mask_query(*functions: str) -> exp.Query:
 def masked(spark: Any, texts: Sequence[str | None], *functions: str, keys: MaskKeys = KEYS) -> list[Any]:
     with open_relations(spark) as relations:
         relations.add("source", spark.createDataFrame([(text,) for text in texts], "text STRING"))
-        return [
-            tuple(row)
-            for row in relations.query(apply_masking(mask_query(*functions), keys, relations)).collect()
-        ]
+        return [tuple(row) for row in relations.query(apply_masking(mask_query(*functions), keys, relations)).collect()]
 
 
 def digest(key: bytes, text: str) -> bytes:
@@ -64,8 +61,7 @@ def test_cipher_texts_of_python_open_in_spark(spark_session: Any) -> None:
     assert KEYS.encrypt
     iv = os.urandom(12)
     sealed = [
-        "enc:" + base64.b64encode(iv + AESGCM(KEYS.encrypt).encrypt(iv, t.encode(), None)).decode()
-        for t in TEXTS
+        "enc:" + base64.b64encode(iv + AESGCM(KEYS.encrypt).encrypt(iv, t.encode(), None)).decode() for t in TEXTS
     ]
     other = "enc:" + base64.b64encode(iv + AESGCM(b"k" * 32).encrypt(iv, b"x", None)).decode()
     foreign = ["plain", "enc:not base64!", "enc:AAAA", other, None]

@@ -48,9 +48,7 @@ def test_a_csv_line_that_cannot_be_split_keeps_its_text_and_reason(
     empty = tmp_path / "empty.csv"
     empty.touch()
     source = read_source(spark_session, ReadSpec("csv"), slice_of(path, empty))
-    shown = source.frame.selectExpr(
-        "id", "name", "qty", "_lakelogic_malformed AS why", "hex(_lakelogic_record) AS hex"
-    )
+    shown = source.frame.selectExpr("id", "name", "qty", "_lakelogic_malformed AS why", "hex(_lakelogic_record) AS hex")
     rows = [tuple(row) for row in shown.collect()]
     assert rows == [
         ("1", "ann", "5", None, None),
@@ -81,9 +79,7 @@ def test_csv_files_are_read_by_the_names_in_their_own_headers(
     assert count == 2
 
 
-def test_paths_of_many_files_are_spelled_as_given(
-    spark_session: Any, tmp_path: Path, slice_of: Slices
-) -> None:
+def test_paths_of_many_files_are_spelled_as_given(spark_session: Any, tmp_path: Path, slice_of: Slices) -> None:
     folder = tmp_path / "odd [x]{y} *"
     folder.mkdir()
     names = ["a b.csv", "c+d.csv", "é%20.csv"]
@@ -93,9 +89,7 @@ def test_paths_of_many_files_are_spelled_as_given(
     assert sorted(row["_lakelogic_source"] for row in rows) == sorted(str(folder / name) for name in names)
 
 
-def test_csv_without_header_takes_declared_names(
-    spark_session: Any, tmp_path: Path, slice_of: Slices
-) -> None:
+def test_csv_without_header_takes_declared_names(spark_session: Any, tmp_path: Path, slice_of: Slices) -> None:
     path = tmp_path / "x.csv"
     path.write_text("1;'a;b';NA\n2;c\n")
     options = {"header": "false", "delimiter": ";", "quote": "'", "null_value": "NA"}
@@ -125,9 +119,7 @@ def test_csv_records_may_span_lines_when_asked(spark_session: Any, tmp_path: Pat
     assert count == 2
 
 
-def test_a_line_with_endless_fields_is_a_malformed_row(
-    spark_session: Any, tmp_path: Path, slice_of: Slices
-) -> None:
+def test_a_line_with_endless_fields_is_a_malformed_row(spark_session: Any, tmp_path: Path, slice_of: Slices) -> None:
     path = tmp_path / "x.csv"
     path.write_text("a,b\n" + "," * 200_000 + "\n1,2\n")
     rows, _ = rows_of(spark_session, ReadSpec("csv"), slice_of(path))
@@ -193,15 +185,11 @@ def test_json_documents_give_one_row_per_object(
     path.write_text(text)
     rows, count = rows_of(spark_session, ReadSpec("json"), slice_of(path))
     assert [r["a"] for r in rows if r["_lakelogic_malformed"] is None] == ["1.50", "} {"]
-    assert [r["_lakelogic_record"] for r in rows if r["_lakelogic_malformed"]] == (
-        ["3"] if "3" in text else []
-    )
+    assert [r["_lakelogic_record"] for r in rows if r["_lakelogic_malformed"]] == (["3"] if "3" in text else [])
     assert count == len(rows)
 
 
-def test_a_broken_json_document_is_one_malformed_record(
-    spark_session: Any, tmp_path: Path, slice_of: Slices
-) -> None:
+def test_a_broken_json_document_is_one_malformed_record(spark_session: Any, tmp_path: Path, slice_of: Slices) -> None:
     path = tmp_path / "x.json"
     path.write_text('[{"a": 1},\n{"a": ]')
     rows, _ = rows_of(spark_session, ReadSpec("json", declared=("a",)), slice_of(path))
@@ -250,9 +238,7 @@ def test_typed_files_keep_types_and_hide_our_columns(
     assert kept[0]["_lakelogic_run_id"] == "r1"
 
 
-def test_avro_without_its_package_names_the_package(
-    spark_engine: Any, tmp_path: Path, slice_of: Slices
-) -> None:
+def test_avro_without_its_package_names_the_package(spark_engine: Any, tmp_path: Path, slice_of: Slices) -> None:
     path = tmp_path / "x.avro"
     path.write_bytes(b"Obj\x01")
     with pytest.raises(CapabilityError, match="Avro") as error:
@@ -272,9 +258,7 @@ def test_a_delta_slice_reads_a_version_or_only_what_came_after(spark_session: An
     assert {row["_lakelogic_source"] for row in rows} == {path}
 
 
-def test_a_delta_slice_with_a_change_feed_gives_inserts_and_new_values(
-    spark_session: Any, tmp_path: Path
-) -> None:
+def test_a_delta_slice_with_a_change_feed_gives_inserts_and_new_values(spark_session: Any, tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     writer = spark_session.sql("SELECT id FROM range(3)").write.format("delta")
     writer.option("delta.enableChangeDataFeed", "true").save(path)

@@ -69,18 +69,14 @@ def build_stage(*, partition_by: tuple[str, ...] = ()) -> Stage:
     return Stage(
         input="source",
         segments=(
-            segment(
-                "kept", "SELECT * FROM source WHERE id IS DISTINCT FROM '0'", counted=True, effect="removes"
-            ),
+            segment("kept", "SELECT * FROM source WHERE id IS DISTINCT FROM '0'", counted=True, effect="removes"),
             segment("checked", CHECKED, counted=True),
             segment("judged", JUDGED),
         ),
         output=OUTPUT,
         partition_by=partition_by,
         observed_at="judged",
-        observations=(
-            Observation("failed:known kind", parse("SUM(CASE WHEN kind = 'z' THEN 1 ELSE 0 END)")),
-        ),
+        observations=(Observation("failed:known kind", parse("SUM(CASE WHEN kind = 'z' THEN 1 ELSE 0 END)")),),
     )
 
 
@@ -123,9 +119,7 @@ def test_partition_values_are_those_of_the_rows(
     spark_engine: Any, tmp_path: Path, slice_of: Slices, kinds: LinkRead
 ) -> None:
     staged, root = run(spark_engine, tmp_path, slice_of, kinds, build_stage(partition_by=("kind", "day")))
-    assert sorted(
-        (f.partition["kind"], f.partition["day"]) for f in staged.accepted if f.partition["kind"]
-    ) == [
+    assert sorted((f.partition["kind"], f.partition["day"]) for f in staged.accepted if f.partition["kind"]) == [
         ("a", "2026-01-02"),
         ("b c/%", None),
     ]
@@ -150,9 +144,7 @@ def test_the_quarantine_keeps_records_and_counts_each_check(
     rejected = StageInput(staged_root=str(root), staged=staged.rejected, columns=(*OUTPUT, REJECTED))
     place = tmp_path / "quarantine"
     counts = [
-        Observation(
-            name, parse(f"SUM(CASE WHEN _lakelogic_rejected.failed_0 & {bit} <> 0 THEN 1 ELSE 0 END)")
-        )
+        Observation(name, parse(f"SUM(CASE WHEN _lakelogic_rejected.failed_0 & {bit} <> 0 THEN 1 ELSE 0 END)"))
         for name, bit in (("malformed", 1), ("id is an int", 2), ("known kind", 4))
     ]
     files, failed = spark_engine.write_quarantine(
@@ -169,16 +161,12 @@ def test_the_quarantine_keeps_records_and_counts_each_check(
     ]
 
 
-def test_dataset_checks_are_one_row(
-    spark_engine: Any, tmp_path: Path, slice_of: Slices, kinds: LinkRead
-) -> None:
+def test_dataset_checks_are_one_row(spark_engine: Any, tmp_path: Path, slice_of: Slices, kinds: LinkRead) -> None:
     staged, root = run(spark_engine, tmp_path, slice_of, kinds, build_stage())
     accepted = StageInput(staged_root=str(root), staged=staged.accepted, columns=OUTPUT)
     values = {
         "rows": parse("COUNT(*)"),
-        "unique id": parse(
-            "(SELECT COUNT(*) FROM (SELECT id FROM accepted GROUP BY id HAVING COUNT(*) > 1))"
-        ),
+        "unique id": parse("(SELECT COUNT(*) FROM (SELECT id FROM accepted GROUP BY id HAVING COUNT(*) > 1))"),
         "top": parse("SELECT MAX(id) FROM accepted"),
     }
     assert spark_engine.evaluate(values, accepted) == {"rows": 3.0, "unique id": 0.0, "top": 6.0}
@@ -218,9 +206,7 @@ def test_an_error_of_spark_is_one_sentence_without_values(
     sql = "SELECT CAST(id AS INT) AS id, 'accepted' AS lakelogic_verdict FROM source"
     source = StageInput(ReadSpec("frame"), FrameSlice(frame))
     with pytest.raises(RunError) as error:
-        spark_engine.stage(
-            Stage("source", (segment("s", sql),), ()), source, [], root=str(tmp_path), folder="b"
-        )
+        spark_engine.stage(Stage("source", (segment("s", sql),), ()), source, [], root=str(tmp_path), folder="b")
     assert "secret value" not in str(error.value) and len(str(error.value).splitlines()) == 1
     assert error.value.__cause__ is not None
     with pytest.raises(RunError, match="nope"):

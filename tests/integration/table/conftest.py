@@ -42,9 +42,7 @@ def stage_rows(target: Path) -> StageRows:
 
     def stage(rows: Rows, schema: pa.Schema | None = None) -> tuple[StagedFile, ...]:
         table = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
-        table = table.append_column(
-            "_lakelogic_rejected", pa.nulls(len(rows), pa.struct([("raw", pa.string())]))
-        )
+        table = table.append_column("_lakelogic_rejected", pa.nulls(len(rows), pa.struct([("raw", pa.string())])))
         path = f"stage-{next(counter)}/part-0.parquet"
         (target / path).parent.mkdir(parents=True)
         pq.write_table(table, target / path)

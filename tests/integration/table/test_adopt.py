@@ -29,9 +29,7 @@ def rows(target: Path) -> list[dict[str, Any]]:
     return sorted(DeltaTable(str(target)).to_pyarrow_table().to_pylist(), key=str)
 
 
-def test_the_first_batch_creates_the_table_as_declared(
-    target: Path, table: Table, stage_rows: StageRows
-) -> None:
+def test_the_first_batch_creates_the_table_as_declared(target: Path, table: Table, stage_rows: StageRows) -> None:
     shape = TableShape(
         (
             column("id", "bigint", nullable=False, comment="the key"),

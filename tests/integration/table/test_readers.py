@@ -80,9 +80,7 @@ ROWS = [
     ),
     row(2, i=2**31 - 1, s="a", ts=instant(1, 999999), d=date(2024, 2, 29), f=float("nan"), p="x", flag=True),
     row(3, s=LONG + "1", ts=instant(2, 456001), f=1.5, bin=b"\xff\x00", p="x", flag=False),
-    row(
-        4, s=LONG + "2", ts=instant(2, 456999), f=-1.5, p="a/b:c=d %é", arr=[{"a": 1, "b": "q"}], mp={"k": 1}
-    ),
+    row(4, s=LONG + "2", ts=instant(2, 456999), f=-1.5, p="a/b:c=d %é", arr=[{"a": 1, "b": "q"}], mp={"k": 1}),
     row(
         5,
         s=LONG,
@@ -116,9 +114,7 @@ def adopted(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactor
     from pyspark.sql import functions
 
     root = tmp_path_factory.mktemp("readers") / "t"
-    frame = spark_session.createDataFrame(
-        [tuple(item.values()) for item in ROWS], spark_schema(SHAPE.columns)
-    )
+    frame = spark_session.createDataFrame([tuple(item.values()) for item in ROWS], spark_schema(SHAPE.columns))
     extra = "CAST(NULL AS STRUCT<raw: STRUCT<id: STRING>, record: STRING, failed_0: BIGINT>)"
     staged = frame.withColumn("_lakelogic_rejected", functions.expr(extra))
     staged = staged.withColumn("lakelogic_verdict", functions.lit("accepted")).repartition(1)
@@ -152,9 +148,7 @@ def comparable(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             case _:
                 return value
 
-    return sorted(
-        ({key: plain(item) for key, item in row.items()} for row in rows), key=lambda row: row["id"]
-    )
+    return sorted(({key: plain(item) for key, item in row.items()} for row in rows), key=lambda row: row["id"])
 
 
 EXPECTED = comparable(ROWS)
@@ -174,9 +168,7 @@ def test_polars_reads_all_rows(adopted: Adopted) -> None:
     frame = pl.read_delta(adopted.path)
     assert frame.columns == [column.name for column in SHAPE.columns]
     found = frame.drop("mp").to_dicts()
-    assert comparable(found) == [
-        {key: value for key, value in item.items() if key != "mp"} for item in EXPECTED
-    ]
+    assert comparable(found) == [{key: value for key, value in item.items() if key != "mp"} for item in EXPECTED]
 
 
 def test_duckdb_reads_all_rows(adopted: Adopted) -> None:
@@ -249,9 +241,7 @@ def test_statistics_do_skip(adopted: Adopted) -> None:
     assert sorted(path.split("/p=")[1].split("/")[0] for path in kept) == ["__x__", "x"]
 
 
-def test_aggregates_that_spark_answers_from_statistics_are_right(
-    adopted: Adopted, spark_session: SparkSession
-) -> None:
+def test_aggregates_that_spark_answers_from_statistics_are_right(adopted: Adopted, spark_session: SparkSession) -> None:
     table = spark_session.read.format("delta").load(adopted.path)
     row_ = table.selectExpr("count(*) n", "min(id) lo", "max(i) hi", "min(d) first", "max(f) f").first()
     assert row_ is not None

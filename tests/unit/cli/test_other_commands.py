@@ -51,18 +51,14 @@ def test_validate_prints_place_code_message_and_hint(
     lakelogic: Any, problems: dict[str, tuple[Problem, ...]], tmp_path: Path
 ) -> None:
     (tmp_path / "a.yaml").touch()
-    problems["a.yaml"] = (
-        Problem("LL111", "no such key `sorce`", Place("a.yaml", 3, 1, "sorce"), "`source`?"),
-    )
+    problems["a.yaml"] = (Problem("LL111", "no such key `sorce`", Place("a.yaml", 3, 1, "sorce"), "`source`?"),)
     outcome = lakelogic("validate", str(tmp_path / "a.yaml"))
     assert outcome.code == 2
     assert outcome.stdout == "a.yaml:3:1: LL111 no such key `sorce`\n    hint: `source`?\n"
     assert "1 mistake" in outcome.stderr
 
 
-def test_validate_gives_json(
-    lakelogic: Any, problems: dict[str, tuple[Problem, ...]], tmp_path: Path
-) -> None:
+def test_validate_gives_json(lakelogic: Any, problems: dict[str, tuple[Problem, ...]], tmp_path: Path) -> None:
     (tmp_path / "a.yaml").touch()
     problems["a.yaml"] = (Problem("LL111", "wrong", Place("a.yaml", 3, 1, "sorce")),)
     told = json.loads(lakelogic("validate", str(tmp_path), "--output", "json").stdout)
@@ -79,9 +75,7 @@ def test_validate_gives_json(
     ]
 
 
-def test_validate_says_all_is_well(
-    lakelogic: Any, problems: dict[str, tuple[Problem, ...]], tmp_path: Path
-) -> None:
+def test_validate_says_all_is_well(lakelogic: Any, problems: dict[str, tuple[Problem, ...]], tmp_path: Path) -> None:
     (tmp_path / "a.yaml").touch()
     outcome = lakelogic("validate", str(tmp_path))
     assert (outcome.code, outcome.stdout) == (0, "")
@@ -116,9 +110,7 @@ def test_doctor_names_what_is_missing_and_how_to_get_it(
     monkeypatch.setenv("LAKELOGIC_JARS", str(tmp_path))
     outcome = lakelogic("doctor", "--output", "json")
     told = json.loads(outcome.stdout)
-    missing = {
-        finding["name"]: finding["hint"] for finding in told["findings"] if finding["state"] == "missing"
-    }
+    missing = {finding["name"]: finding["hint"] for finding in told["findings"] if finding["state"] == "missing"}
     assert (outcome.code, told["ready"]) == (4, False)
     assert set(missing) == {"java", "delta jars"}
     assert "JAVA_HOME" in missing["java"] and "LAKELOGIC_JARS" in missing["delta jars"]
@@ -155,8 +147,6 @@ def test_doctor_never_shows_the_key(lakelogic: Any, monkeypatch: pytest.MonkeyPa
 
 def test_help_imports_nothing_heavy() -> None:
     heavy = ("pyspark", "duckdb", "polars", "deltalake", "pyarrow", "sqlglot", "ruamel", "pandas")
-    code = (
-        f"import sys; import lakelogic.cli.main; print([name for name in {heavy!r} if name in sys.modules])"
-    )
+    code = f"import sys; import lakelogic.cli.main; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

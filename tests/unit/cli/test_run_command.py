@@ -109,9 +109,7 @@ def test_the_table_shows_counts_ledger_rules_and_places(lakelogic: Any, processo
     assert "\x1b" not in out
 
 
-@pytest.mark.parametrize(
-    ("status", "code"), [("succeeded", 0), ("no_new_data", 0), ("failed", 4), ("gate_failed", 5)]
-)
+@pytest.mark.parametrize(("status", "code"), [("succeeded", 0), ("no_new_data", 0), ("failed", 4), ("gate_failed", 5)])
 def test_a_status_is_an_exit_code(lakelogic: Any, processor: FakeProcessor, status: str, code: int) -> None:
     processor.result["status"] = status
     assert lakelogic("run", "c.yaml").code == code
@@ -158,9 +156,7 @@ def test_an_interrupt_has_its_own_code(lakelogic: Any, processor: FakeProcessor)
     assert lakelogic("run", "c.yaml").code == 130
 
 
-def test_a_wrong_setting_is_named(
-    lakelogic: Any, processor: FakeProcessor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_setting_is_named(lakelogic: Any, processor: FakeProcessor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAKELOGIC_ENGINE", "sparks")
     outcome = lakelogic("run", "c.yaml")
     assert outcome.code == 4

@@ -162,9 +162,7 @@ def test_a_mistake_is_named_at_its_place(draft: Load, name: str) -> None:
     problems = draft(text).problems
     assert len(problems) == 1, "\n".join(map(str, problems))
     (problem,) = problems
-    assert (problem.code, message in problem.message, hint in (problem.hint or "")) == (code, True, True), (
-        problem
-    )
+    assert (problem.code, message in problem.message, hint in (problem.hint or "")) == (code, True, True), problem
     assert problem.place is not None and (problem.place.line, problem.place.column) == (line, column), problem
 
 
@@ -231,9 +229,7 @@ def test_what_is_sound_in_it_can_still_be_checked(draft: Load) -> None:
 
 
 def test_a_second_mistake_behind_the_first_is_found_too(draft: Load) -> None:
-    problems = draft(
-        "model: { fields: [{ name: a, required: true, nullable: false, type: strng }] }"
-    ).problems
+    problems = draft("model: { fields: [{ name: a, required: true, nullable: false, type: strng }] }").problems
     assert {problem.code for problem in problems} == {"LL118", "LL117"}
 
 

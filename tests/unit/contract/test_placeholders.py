@@ -135,9 +135,7 @@ def test_a_mistake_about_a_filled_value_does_not_show_it(draft: Load, text: str)
 
 @pytest.mark.parametrize("value", [VALUE, "xyz"])
 def test_refused_and_conflicting_values_do_not_show_either(draft: Load, value: str) -> None:
-    loaded = draft(
-        "links: [{ name: a, path: p }]\ntransformations: [{ union: ['${V}'] }]", environ={"V": value}
-    )
+    loaded = draft("links: [{ name: a, path: p }]\ntransformations: [{ union: ['${V}'] }]", environ={"V": value})
     assert [problem.code for problem in loaded.problems] == ["LL154"]
     assert value not in repr(loaded.problems)
 
@@ -154,9 +152,7 @@ def test_stores_are_asked_in_order(tmp_path: Path) -> None:
     (tmp_path / "db").mkdir()
     (tmp_path / "db" / "password").write_text("from-file\n")
     (tmp_path / "db" / "user").write_text("someone")
-    store = default_store(
-        {"LAKELOGIC_SECRETS_DIR": str(tmp_path), "LAKELOGIC_SECRET_DB_PASSWORD": "from-environment"}
-    )
+    store = default_store({"LAKELOGIC_SECRETS_DIR": str(tmp_path), "LAKELOGIC_SECRET_DB_PASSWORD": "from-environment"})
     assert isinstance(store, SecretStores)
     assert store.find_secret("db", "password") == "from-environment"
     assert store.find_secret("db", "user") == "someone"

@@ -42,8 +42,6 @@ def test_no_java_is_none(tmp_path: Path) -> None:
     assert find_java({"PATH": str(tmp_path)}) is None
 
 
-@pytest.mark.parametrize(
-    ("version", "too_old"), [("1.8.0_402", True), ("11.0.2", True), ("17", False), (None, False)]
-)
+@pytest.mark.parametrize(("version", "too_old"), [("1.8.0_402", True), ("11.0.2", True), ("17", False), (None, False)])
 def test_age_is_judged_by_the_major_number(version: str | None, too_old: bool) -> None:
     assert Java(Path("java"), version).too_old is too_old

@@ -101,9 +101,7 @@ def test_an_index_outside_an_array_is_a_failure_but_a_null_element_is_not() -> N
     assert "SIZE(tags) < 2" in failure.upper().replace("TAGS", "tags")
 
 
-@pytest.mark.parametrize(
-    "call", ["conv(s, 10, 16)", "next_day(s, 'MO')", "elt(a, s, s)", "date_from_unix_date(a)"]
-)
+@pytest.mark.parametrize("call", ["conv(s, 10, 16)", "next_day(s, 'MO')", "elt(a, s, s)", "date_from_unix_date(a)"])
 def test_a_function_without_a_safe_form_is_refused(call: str) -> None:
     with pytest.raises(SqlProblem) as caught:
         tried(f"{call} IS NOT NULL")

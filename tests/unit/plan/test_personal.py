@@ -40,9 +40,7 @@ def test_the_source_columns_of_a_personal_field_are_hidden(
 def test_a_personal_value_is_never_shown_in_a_message(plan: MakePlan) -> None:
     model = _MODEL.replace("type: string, pii", "type: int, pii")
     made = plan(model, "id", "email")
-    shown = {
-        check.column: check.shows_value for stage in made.stages for check in stage.checks if check.column
-    }
+    shown = {check.column: check.shows_value for stage in made.stages for check in stage.checks if check.column}
     assert shown == {"id": True, "email": False}
 
 

@@ -21,9 +21,7 @@ def names(text: str, load: Load, *columns: str) -> list[str]:
 
 
 def test_only_what_the_contract_needs_is_read(contract: Load) -> None:
-    rule = (
-        'quality: { row_rules: [ { sql: "user_id > 0" } ] }\ntransformations: [ { filter: "status <> 1" } ]\n'
-    )
+    rule = 'quality: { row_rules: [ { sql: "user_id > 0" } ] }\ntransformations: [ { filter: "status <> 1" } ]\n'
     assert names(_MODEL, contract, "user_id", "city", "status", "junk") == ["user_id", "city"]
     assert names(_MODEL + rule.replace("<> 1", "<> 'x'"), contract, "user_id", "city", "status", "junk") == [
         "user_id",

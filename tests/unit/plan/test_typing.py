@@ -51,16 +51,12 @@ def test_a_mistake_of_types_is_named(sql: str, code: str) -> None:
     assert caught.value.code == code
 
 
-@pytest.mark.parametrize(
-    "sql", ["n > 5", "s = 'a'", "flag", "NOT flag", "day < at", "n IN (1, 2)", "s IS NULL"]
-)
+@pytest.mark.parametrize("sql", ["n > 5", "s = 'a'", "flag", "NOT flag", "day < at", "n IN (1, 2)", "s IS NULL"])
 def test_a_sound_condition_passes(sql: str) -> None:
     assert typed(sql) is not None
 
 
-@pytest.mark.parametrize(
-    ("sql", "written"), [("flag = 1", "TRUE"), ("0 = flag", "FALSE"), ("flag <> 0", "FALSE")]
-)
+@pytest.mark.parametrize(("sql", "written"), [("flag = 1", "TRUE"), ("0 = flag", "FALSE"), ("flag <> 0", "FALSE")])
 def test_a_boolean_compared_with_a_number_is_spelled_out(sql: str, written: str) -> None:
     assert written in typed(sql).sql("databricks")
 

@@ -40,9 +40,7 @@ def test_a_run_without_counted_steps_reads_then_splits() -> None:
 
 def test_steps_that_remove_and_add_stand_in_order() -> None:
     steps = stage(segment("filtered", "removes"), segment("exploded", "adds"))
-    ledger = build_ledger(
-        [(steps, staged({"source": 10, "filtered": 7, "exploded": 12}, 11, 1))], quarantined=1
-    )
+    ledger = build_ledger([(steps, staged({"source": 10, "filtered": 7, "exploded": 12}, 11, 1))], quarantined=1)
     ledger.balance()
     assert (ledger.removed, ledger.added) == (3, 5)
     assert ledger.read == ledger.accepted + ledger.quarantined + ledger.removed - ledger.added
@@ -86,9 +84,7 @@ def test_rows_lost_between_two_stages_are_found() -> None:
 
 
 @given(
-    st.lists(
-        st.tuples(st.sampled_from(["same", "removes", "adds", "changes"]), st.integers(0, 50)), max_size=6
-    ),
+    st.lists(st.tuples(st.sampled_from(["same", "removes", "adds", "changes"]), st.integers(0, 50)), max_size=6),
     st.integers(0, 100),
     st.data(),
 )
@@ -103,9 +99,7 @@ def test_law_read_is_accepted_and_quarantined_and_removed_less_added(
         counts[f"s{number}"] = rows
         segments.append(segment(f"s{number}", effect))
     rejected = data.draw(st.integers(0, rows))
-    ledger = build_ledger(
-        [(stage(*segments), staged(counts, rows - rejected, rejected))], quarantined=rejected
-    )
+    ledger = build_ledger([(stage(*segments), staged(counts, rows - rejected, rejected))], quarantined=rejected)
     ledger.balance()
     assert ledger.read == ledger.accepted + ledger.quarantined + ledger.removed - ledger.added
 

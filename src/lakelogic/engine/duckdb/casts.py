@@ -26,7 +26,9 @@ CASE WHEN typeof(x) = 'VARCHAR' THEN ll_from_text_{name}(CAST(x AS VARCHAR))
      THEN TRY_CAST(floor(epoch(TRY_CAST(CAST(x AS VARCHAR) AS TIMESTAMPTZ))) AS {type})
      ELSE TRY_CAST(x AS {type}) END"""
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-_FLOATING_TEXT = "TRY_CAST(regexp_extract(v, '^{blanks}({number}|(?i:[+-]?(?:inf|infinity)|nan))[dDfF]?{blanks}$', 1) AS {type})"
+_FLOATING_TEXT = (
+    "TRY_CAST(regexp_extract(v, '^{blanks}({number}|(?i:[+-]?(?:inf|infinity)|nan))[dDfF]?{blanks}$', 1) AS {type})"
+)
 _FLOATING = """
 CASE WHEN typeof(x) = 'VARCHAR' THEN ll_from_text_{name}(CAST(x AS VARCHAR))
      ELSE TRY_CAST(x AS {type}) END"""
@@ -39,10 +41,7 @@ CASE lower(regexp_extract(v, '^{blanks}([a-zA-Z01]+){blanks}$', 1))
      WHEN 't' THEN TRUE WHEN 'true' THEN TRUE WHEN 'y' THEN TRUE WHEN 'yes' THEN TRUE WHEN '1' THEN TRUE
      WHEN 'f' THEN FALSE WHEN 'false' THEN FALSE WHEN 'n' THEN FALSE WHEN 'no' THEN FALSE WHEN '0' THEN FALSE
 END"""
-_PARTS = (
-    f"regexp_extract(v, '(?s)^{_BLANKS}{_DATE}{_TIME})?)?{_BLANKS}$',"
-    " ['y', 'mo', 'd', 'h', 'mi', 's', 'f', 'z'])"
-)
+_PARTS = f"regexp_extract(v, '(?s)^{_BLANKS}{_DATE}{_TIME})?)?{_BLANKS}$', ['y', 'mo', 'd', 'h', 'mi', 's', 'f', 'z'])"
 _DAY_PARTS = f"regexp_extract(v, '(?s)^{_BLANKS}[+]?{_DATE}(?:[ T].*)?)?)?{_BLANKS}$', ['y', 'mo', 'd'])"
 _DAY = "concat(p.y, '-', ll_two(p.mo, '01'), '-', ll_two(p.d, '01'))"
 
@@ -161,9 +160,7 @@ def cast_to(value: exp.Expr, wanted: exp.DataType) -> exp.Expr:
         return exp.Anonymous(this="encode", expressions=[value])
     macro = _decimal(wanted) if wanted.this == exp.DataType.Type.DECIMAL else _MACRO_OF.get(wanted.this)
     if macro is None or (macro == "ll_text" and wanted.expressions):
-        raise CapabilityError(
-            f"the DuckDB engine cannot cast to `{wanted.sql('databricks')}` the way Spark does"
-        )
+        raise CapabilityError(f"the DuckDB engine cannot cast to `{wanted.sql('databricks')}` the way Spark does")
     if is_text(value):
         if macro == "ll_text":
             return value
@@ -173,9 +170,7 @@ def cast_to(value: exp.Expr, wanted: exp.DataType) -> exp.Expr:
 
 def decimal_macros(precision: int, scale: int) -> dict[str, str]:
     """Macros for each decimal type, because a macro cannot take a type as an argument."""
-    return _both_forms(
-        f"decimal_{precision}_{scale}", f"DECIMAL({precision},{scale})", _DECIMAL_TEXT, _DECIMAL
-    )
+    return _both_forms(f"decimal_{precision}_{scale}", f"DECIMAL({precision},{scale})", _DECIMAL_TEXT, _DECIMAL)
 
 
 def _decimal(wanted: exp.DataType) -> str:

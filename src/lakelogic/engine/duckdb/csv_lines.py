@@ -54,9 +54,7 @@ class CsvSplitter:
     @cached_property
     def _quoted(self) -> re.Pattern[str]:
         mark, escape = re.escape(self.options.quote), re.escape(self.options.escape)
-        inner = (
-            f"[^{mark}]" if self.options.escape == self.options.quote else f"(?:[^{mark}{escape}]|{escape}.)"
-        )
+        inner = f"[^{mark}]" if self.options.escape == self.options.quote else f"(?:[^{mark}{escape}]|{escape}.)"
         return re.compile(f"{mark}{inner}*{mark}")
 
 

@@ -54,9 +54,7 @@ class DuckDbEngine:
     def refuse(self, plan: Plan) -> Sequence[str]:
         return find_plan_refusals(plan)
 
-    def stage(
-        self, stage: Stage, source: StageInput, links: Sequence[LinkRead], *, root: str, folder: str
-    ) -> Staged:
+    def stage(self, stage: Stage, source: StageInput, links: Sequence[LinkRead], *, root: str, folder: str) -> Staged:
         with self._call("staging rows") as relations:
             return run_stage(relations, stage, source, links, (root, folder))
 
@@ -83,9 +81,7 @@ class DuckDbEngine:
         with self._call("evaluating dataset checks") as relations:
             relations.add_view("accepted", read_staged(relations, accepted))
             row = relations.session.run(relations.sql(_one_row(list(values.values())))).fetchall()[0]
-            return {
-                name: None if value is None else float(value) for name, value in zip(values, row, strict=True)
-            }
+            return {name: None if value is None else float(value) for name, value in zip(values, row, strict=True)}
 
     def frame(self, files: StageInput) -> Any:
         """A polars DataFrame where polars is installed, else a pyarrow Table; both have a length."""

@@ -50,9 +50,7 @@ def read_staged(relations: Relations, staged: StageInput) -> str:
 def read_rejected(staged: StageInput) -> str:
     """The rejected files with all that stands in them, also what no table has."""
     paths = [literal(str(local_path(staged.staged_root or "") / file.path)) for file in staged.staged]
-    return (
-        f"SELECT * FROM read_parquet([{', '.join(paths)}], hive_partitioning = false, union_by_name = true)"
-    )
+    return f"SELECT * FROM read_parquet([{', '.join(paths)}], hive_partitioning = false, union_by_name = true)"
 
 
 def _read_group(
@@ -88,9 +86,7 @@ def _partition_text(name: str) -> str:
     return f"nullif(ll_text({quote(name)}), '')"
 
 
-def _measured(
-    relations: Relations, target: Path, root: Path, partition_by: Sequence[str]
-) -> tuple[StagedFile, ...]:
+def _measured(relations: Relations, target: Path, root: Path, partition_by: Sequence[str]) -> tuple[StagedFile, ...]:
     files = []
     for path in sorted(target.rglob("*.parquet")):
         rows = _rows(relations, path)
@@ -104,9 +100,9 @@ def _measured(
 
 
 def _rows(relations: Relations, path: Path) -> int:
-    found: Any = relations.session.run(
-        f"SELECT num_rows FROM parquet_file_metadata({literal(str(path))})"
-    ).fetchall()[0]
+    found: Any = relations.session.run(f"SELECT num_rows FROM parquet_file_metadata({literal(str(path))})").fetchall()[
+        0
+    ]
     return int(found[0])
 
 

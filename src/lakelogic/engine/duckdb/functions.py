@@ -41,9 +41,7 @@ FUNCTION_MACROS: dict[str, str] = {
     "ll_to_json(x)": "ll_without_nulls(CAST(to_json(x) AS VARCHAR))",
     "ll_base64(x)": "base64(encode(x))",
     # Lists. DuckDB's own functions lose the order of the first appearance, or NULL's part in a comparison.
-    "ll_distinct(x)": (
-        "list_transform([x], lambda v: list_filter(v, lambda e, i: list_position(v, e) = i))[1]"
-    ),
+    "ll_distinct(x)": ("list_transform([x], lambda v: list_filter(v, lambda e, i: list_position(v, e) = i))[1]"),
     "ll_contains(x, v)": (
         "CASE WHEN v IS NULL OR x IS NULL THEN NULL WHEN list_contains(x, v) THEN TRUE"
         " WHEN len(list_filter(x, lambda e: e IS NULL)) > 0 THEN NULL ELSE FALSE END"

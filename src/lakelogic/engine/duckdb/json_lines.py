@@ -25,9 +25,7 @@ def _refuse(name: str) -> object:
     raise ValueError(name)
 
 
-_decoder = json.JSONDecoder(
-    object_pairs_hook=Members, parse_float=_Number, parse_int=_Number, parse_constant=_refuse
-)
+_decoder = json.JSONDecoder(object_pairs_hook=Members, parse_float=_Number, parse_int=_Number, parse_constant=_refuse)
 
 
 def split_object(text: str) -> dict[str, str | None] | None:

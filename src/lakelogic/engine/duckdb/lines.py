@@ -49,9 +49,7 @@ def decode(raw: bytes, encoding: str) -> Line:
 def local_path(path: str) -> Path:
     plain = path.removeprefix("file://") if path.startswith("file://") else path.removeprefix("file:")
     if "://" in plain:
-        raise CapabilityError(
-            f"the DuckDB engine reads local files only, not `{path}`", hint="use engine: spark"
-        )
+        raise CapabilityError(f"the DuckDB engine reads local files only, not `{path}`", hint="use engine: spark")
     return Path(plain)
 
 

@@ -59,9 +59,7 @@ def parse_options(format_: str, options: Mapping[str, str]) -> dict[str, str]:
 def parse_csv_options(options: Mapping[str, str]) -> CsvOptions:
     given = parse_options("csv", options)
     if _flag(given, "multiLine", False):
-        raise CapabilityError(
-            "the DuckDB engine cannot read CSV records that span lines", hint="use engine: spark"
-        )
+        raise CapabilityError("the DuckDB engine cannot read CSV records that span lines", hint="use engine: spark")
     quote = given.get("quote", '"')
     return CsvOptions(
         header=_flag(given, "header", True),

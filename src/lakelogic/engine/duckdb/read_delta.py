@@ -72,9 +72,7 @@ def dataset_of(table: DeltaTable, path: str) -> ds.Dataset:
 
 
 def _only(whole: ds.Dataset, paths: frozenset[str]) -> Any:
-    fragments = [
-        fragment for fragment in whole.get_fragments() if unquote(fragment.path).lstrip("/") in paths
-    ]
+    fragments = [fragment for fragment in whole.get_fragments() if unquote(fragment.path).lstrip("/") in paths]
     if not fragments:
         return whole.schema.empty_table()
     return ds.FileSystemDataset(fragments, whole.schema, whole.format, whole.filesystem)

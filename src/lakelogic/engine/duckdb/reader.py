@@ -59,9 +59,7 @@ def read_source(relations: Relations, spec: ReadSpec, slice_: Slice) -> Read:
         return _read_text(relations, TextSource(spec, paths, tuple(names)))
     rows = _typed(relations, spec, slice_)
     names = _visible([name for name, _ in relations.describe(rows)], spec)
-    kept = [
-        name for name in names if name != SOURCE_COLUMN and (spec.columns is None or name in spec.columns)
-    ]
+    kept = [name for name in names if name != SOURCE_COLUMN and (spec.columns is None or name in spec.columns)]
     return Read(f"SELECT {', '.join(map(quote, [*kept, SOURCE_COLUMN]))} FROM ({rows})")
 
 
@@ -72,9 +70,7 @@ def read_link(relations: Relations, link: LinkRead) -> str:
     names = link.columns or tuple(found)
     missing = [name for name in names if name not in found]
     if missing:
-        raise PlanError(
-            f"link `{link.name}` has no column `{missing[0]}`", hint=f"it has: {', '.join(found)}"
-        )
+        raise PlanError(f"link `{link.name}` has no column `{missing[0]}`", hint=f"it has: {', '.join(found)}")
     where = f" WHERE {relations.sql(link.filter)}" if link.filter is not None else ""
     return f"SELECT {', '.join(map(quote, names))} FROM ({rows}) AS {quote(link.name)}{where}"
 
@@ -117,9 +113,7 @@ def _one_file(relations: Relations, format_: str, path: str) -> str:
         return f"SELECT * FROM read_parquet({literal(local)}, hive_partitioning = false)"
     if format_ == "orc":
         return f"SELECT * FROM {relations.register(ds.dataset(local, format='orc'))}"
-    raise CapabilityError(
-        f"the DuckDB engine cannot read format `{format_}` from files", hint="use engine: spark"
-    )
+    raise CapabilityError(f"the DuckDB engine cannot read format `{format_}` from files", hint="use engine: spark")
 
 
 def _stamped(relations: Relations, rows: str, source: str) -> str:
@@ -154,9 +148,7 @@ def _open_link(relations: Relations, link: LinkRead) -> str:
         parse_options("delta", link.options)
         return f"SELECT * FROM {relations.register(dataset_of(open_delta(link.path), link.path))}"
     if format_ == "table":
-        raise CapabilityError(
-            f"the DuckDB engine has no catalog for link `{link.name}`", hint="give its path"
-        )
+        raise CapabilityError(f"the DuckDB engine has no catalog for link `{link.name}`", hint="give its path")
     parse_options(format_, link.options)
     paths = _list_files(link.path)
     if not paths:

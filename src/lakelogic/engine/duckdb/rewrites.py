@@ -118,9 +118,7 @@ def _bracket(node: exp.Expr) -> exp.Expr:
 
 def _get(node: exp.Expr) -> exp.Expr:
     base, index = node.expressions
-    after = exp.paren(
-        exp.Add(this=exp.paren(index, copy=False), expression=exp.Literal.number(1)), copy=False
-    )
+    after = exp.paren(exp.Add(this=exp.paren(index, copy=False), expression=exp.Literal.number(1)), copy=False)
     return exp.Bracket(this=base, expressions=[after], offset=1)
 
 

@@ -55,18 +55,14 @@ def _counted(stage: Stage) -> list[str]:
     return [stage.input, *(segment.name for segment in stage.segments if segment.counted)]
 
 
-def _write_accepted(
-    relations: Relations, stage: Stage, last: str, place: tuple[str, str]
-) -> tuple[StagedFile, ...]:
+def _write_accepted(relations: Relations, stage: Stage, last: str, place: tuple[str, str]) -> tuple[StagedFile, ...]:
     columns = ", ".join(typed_column(column) for column in stage.output)
     rows = f"SELECT {columns} FROM {quote(last)} WHERE {VERDICT_COLUMN} = {literal(ACCEPTED)}"
     return write_files(relations, rows, _folder(place, ACCEPTED), stage.partition_by)
 
 
 def _write_rejected(relations: Relations, last: str, place: tuple[str, str]) -> tuple[StagedFile, ...]:
-    rows = (
-        f"SELECT * EXCLUDE ({VERDICT_COLUMN}) FROM {quote(last)} WHERE {VERDICT_COLUMN} = {literal(REJECTED)}"
-    )
+    rows = f"SELECT * EXCLUDE ({VERDICT_COLUMN}) FROM {quote(last)} WHERE {VERDICT_COLUMN} = {literal(REJECTED)}"
     return write_files(relations, rows, _folder(place, REJECTED))
 
 

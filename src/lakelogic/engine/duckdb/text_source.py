@@ -114,9 +114,7 @@ def csv_header(path: str, options: CsvOptions, declared: Sequence[str]) -> CsvHe
     names = [name or f"_c{number}" for number, name in enumerate(fields)]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise RunError(
-            f"column `{twice[0]}` stands twice in the header of `{path}`", hint="rename one of them"
-        )
+        raise RunError(f"column `{twice[0]}` stands twice in the header of `{path}`", hint="rename one of them")
     return CsvHeader(tuple(names), first.text)
 
 

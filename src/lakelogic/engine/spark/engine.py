@@ -73,9 +73,7 @@ class SparkEngine:
     def refuse(self, plan: Plan) -> Sequence[str]:
         return ()
 
-    def stage(
-        self, stage: Stage, source: StageInput, links: Sequence[LinkRead], *, root: str, folder: str
-    ) -> Staged:
+    def stage(self, stage: Stage, source: StageInput, links: Sequence[LinkRead], *, root: str, folder: str) -> Staged:
         with self._call("staging rows") as relations:
             return run_stage(relations, stage, source, links, self._keys, (root, folder))
 
@@ -106,10 +104,7 @@ class SparkEngine:
         with self._call("evaluating dataset checks") as relations:
             relations.add("accepted", read_staged(self._session.spark, accepted))
             found = relations.query(_one_row(list(values.values()))).collect()[0]
-            return {
-                name: None if value is None else float(value)
-                for name, value in zip(values, found, strict=True)
-            }
+            return {name: None if value is None else float(value) for name, value in zip(values, found, strict=True)}
 
     def frame(self, files: StageInput, *, decrypt: Sequence[str] = ()) -> DataFrame:
         with self._call("reading staged rows") as relations:
@@ -144,9 +139,7 @@ def _shown(column: Column, decrypt: Sequence[str]) -> exp.Expr:
 def _one_row(values: Sequence[exp.Expr]) -> exp.Query:
     """Aggregates share one pass over `accepted`; scalar subqueries stand beside them."""
     names = [f"v{number}" for number in range(len(values))]
-    aggregates = [
-        exp.alias_(v.copy(), n) for n, v in zip(names, values, strict=True) if not isinstance(v, exp.Query)
-    ]
+    aggregates = [exp.alias_(v.copy(), n) for n, v in zip(names, values, strict=True) if not isinstance(v, exp.Query)]
     outer: list[exp.Expr] = [
         exp.alias_(value.copy() if isinstance(value, exp.Subquery) else value.copy().subquery(), name)
         if isinstance(value, exp.Query)

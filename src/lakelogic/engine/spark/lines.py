@@ -50,9 +50,7 @@ def read_lines(spark: SparkSession, spec: LineSpec) -> tuple[DataFrame, Tally]:
     value = LINE if spec.encoding == "UTF-8" else f"decode(CAST(value AS BINARY), {literal(spec.encoding)})"
     lines = text.selectExpr(f"{value} AS {LINE}", f"{source_expression(spec.paths)} AS {SOURCE_COLUMN}")
     skipped = " OR ".join(f"{LINE} = {literal(line)}" for line in spec.skip)
-    counted, tally = take_tally(
-        lines, {"lines": sf.count(sf.lit(1)), "skipped": sf.count_if(sf.expr(skipped))}
-    )
+    counted, tally = take_tally(lines, {"lines": sf.count(sf.lit(1)), "skipped": sf.count_if(sf.expr(skipped))})
     return counted.where(f"NOT ({skipped})"), tally
 
 
@@ -60,8 +58,7 @@ def final_columns(names: Sequence[str], values: Sequence[str]) -> list[str]:
     """The columns of a text source: values only where the record is sound, else the record itself."""
     sound = f"{MALFORMED_COLUMN} IS NULL"
     columns = [
-        f"CASE WHEN {sound} THEN {value} END AS {quote(name)}"
-        for name, value in zip(names, values, strict=True)
+        f"CASE WHEN {sound} THEN {value} END AS {quote(name)}" for name, value in zip(names, values, strict=True)
     ]
     record = f"CASE WHEN {MALFORMED_COLUMN} IS NOT NULL THEN {LINE} END AS {RECORD_COLUMN}"
     return [*columns, record, MALFORMED_COLUMN, SOURCE_COLUMN]
@@ -70,9 +67,7 @@ def final_columns(names: Sequence[str], values: Sequence[str]) -> list[str]:
 def read_text(spark: SparkSession, paths: tuple[str, ...], encoding: str) -> Source:
     """Format `text`: every line is a record with the one column `value`."""
     lines, tally = read_lines(spark, LineSpec(paths, encoding))
-    marked = lines.selectExpr(
-        "*", f"CASE WHEN NOT is_valid_utf8({LINE}) THEN '{NOT_UTF8}' END AS {MALFORMED_COLUMN}"
-    )
+    marked = lines.selectExpr("*", f"CASE WHEN NOT is_valid_utf8({LINE}) THEN '{NOT_UTF8}' END AS {MALFORMED_COLUMN}")
     return Source(marked.selectExpr(*final_columns([LINE], [LINE])), (tally,))
 
 

@@ -53,9 +53,7 @@ def _rewrite(node: exp.Expr) -> exp.Expr:
             return _sealed(_call("aes_encrypt", _bytes(text), _key("encrypt"), _text("GCM")))
         case name if name == ENCRYPT_SAME_FUNCTION:
             iv = _call("substring", _call("unhex", _hmac(text, "iv")), _number(1), _number(_IV))
-            return _sealed(
-                _call("aes_encrypt", _bytes(text), _key("encrypt"), _text("GCM"), _text("DEFAULT"), iv)
-            )
+            return _sealed(_call("aes_encrypt", _bytes(text), _key("encrypt"), _text("GCM"), _text("DEFAULT"), iv))
         case _:
             return _opened(text)
 

@@ -52,12 +52,7 @@ def first_line(spark: SparkSession, path: str) -> bytes:
     """The first line that is not blank, without its end and without a byte order mark."""
     local = local_path(path)
     if local is None or local.suffix in {".zst", ".lz4", ".snappy", ".deflate"}:
-        rows = (
-            spark.read.text(exactly([path]))
-            .where("value <> ''")
-            .selectExpr("CAST(value AS BINARY) AS line")
-            .head(1)
-        )
+        rows = spark.read.text(exactly([path])).where("value <> ''").selectExpr("CAST(value AS BINARY) AS line").head(1)
         return bytes(rows[0].line) if rows else b""
     with _open(local) as stream:
         head = b""

@@ -57,9 +57,7 @@ def all_names(groups: Sequence[CsvGroup]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for group in groups for name in group.names))
 
 
-def read_csv(
-    spark: SparkSession, groups: Sequence[CsvGroup], options: CsvOptions, names: Sequence[str]
-) -> Source:
+def read_csv(spark: SparkSession, groups: Sequence[CsvGroup], options: CsvOptions, names: Sequence[str]) -> Source:
     read = _read_multi_line if options.multi_line else _read_group
     return union([read(spark, group, options, names) for group in groups])
 
@@ -78,9 +76,7 @@ def _read_group(spark: SparkSession, group: CsvGroup, options: CsvOptions, names
     return Source(marked.selectExpr(*final_columns(names, values)), (tally,))
 
 
-def _read_multi_line(
-    spark: SparkSession, group: CsvGroup, options: CsvOptions, names: Sequence[str]
-) -> Source:
+def _read_multi_line(spark: SparkSession, group: CsvGroup, options: CsvOptions, names: Sequence[str]) -> Source:
     """Records that span lines: Spark's own CSV source finds their ends."""
     schema = ", ".join(f"{quote(name)} STRING" for name in (*group.names, _CORRUPT))
     wanted = {
@@ -120,9 +116,7 @@ def _unclosed(options: CsvOptions) -> str:
     quoted, line = literal(options.quote), LINE
     if options.escape != options.quote:
         line = f"replace({LINE}, {literal(options.escape + options.quote)}, '')"
-    return (
-        f"(contains({LINE}, {quoted}) AND (length({line}) - length(replace({line}, {quoted}, ''))) % 2 = 1)"
-    )
+    return f"(contains({LINE}, {quoted}) AND (length({line}) - length(replace({line}, {quoted}, ''))) % 2 = 1)"
 
 
 def _ragged(width: int, options: CsvOptions) -> str:
@@ -133,9 +127,7 @@ def _ragged(width: int, options: CsvOptions) -> str:
         inner = f"[^{mark}]" if options.escape == options.quote else f"(?:[^{mark}{escape}]|{escape}.)"
         quoted = literal(f"{mark}{inner}*+{mark}")
         line = f"regexp_replace({LINE}, {quoted}, '')"
-    fields = (
-        f"(length({line}) - length(replace({line}, {literal(options.sep)}, ''))) DIV {len(options.sep)} + 1"
-    )
+    fields = f"(length({line}) - length(replace({line}, {literal(options.sep)}, ''))) DIV {len(options.sep)} + 1"
     return f"IF({fields} < {width}, 'too few fields', 'too many fields')"
 
 
@@ -191,7 +183,5 @@ def _names(line: str, paths: Sequence[str], options: CsvOptions) -> tuple[str, .
     names = [name or f"_c{number}" for number, name in enumerate(_split(line, options))]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise RunError(
-            f"column `{twice[0]}` stands twice in the header of `{paths[0]}`", hint="rename one of them"
-        )
+        raise RunError(f"column `{twice[0]}` stands twice in the header of `{paths[0]}`", hint="rename one of them")
     return tuple(names)

@@ -46,9 +46,7 @@ def read_jsonl(spark: SparkSession, paths: tuple[str, ...], encoding: str, names
     return Source(_parse_objects(lines, names), (tally,))
 
 
-def read_json(
-    spark: SparkSession, paths: tuple[str, ...], encoding: str, names: Sequence[str]
-) -> list[Source]:
+def read_json(spark: SparkSession, paths: tuple[str, ...], encoding: str, names: Sequence[str]) -> list[Source]:
     """Documents: an array of objects, one object, or objects one after the other."""
     by_line = tuple(path for path in paths if _object_per_line(spark, path))
     documents = tuple(path for path in paths if path not in by_line)
@@ -56,13 +54,9 @@ def read_json(
     return [*sources, *([_read_documents(spark, documents, encoding, names)] if documents else [])]
 
 
-def _read_documents(
-    spark: SparkSession, paths: tuple[str, ...], encoding: str, names: Sequence[str]
-) -> Source:
+def _read_documents(spark: SparkSession, paths: tuple[str, ...], encoding: str, names: Sequence[str]) -> Source:
     documents, _ = read_lines(spark, LineSpec(paths, encoding, whole=True))
-    marked = documents.selectExpr(LINE, SOURCE_COLUMN, f"{_mark_floats()} AS marked").where(
-        f"trim({LINE}) <> ''"
-    )
+    marked = documents.selectExpr(LINE, SOURCE_COLUMN, f"{_mark_floats()} AS marked").where(f"trim({LINE}) <> ''")
     elements = marked.selectExpr(f"explode(coalesce({_elements()}, array({LINE}))) AS element", SOURCE_COLUMN)
     # A NULL element is a record too, and a malformed one.
     lines = elements.selectExpr(f"coalesce({_unmark('element')}, 'null') AS {LINE}", SOURCE_COLUMN)

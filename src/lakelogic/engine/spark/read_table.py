@@ -26,15 +26,9 @@ _ACTIONS = (
 )
 
 
-def open_files(
-    spark: SparkSession, format_: str, paths: Sequence[str], options: Mapping[str, str]
-) -> DataFrame:
+def open_files(spark: SparkSession, format_: str, paths: Sequence[str], options: Mapping[str, str]) -> DataFrame:
     # Files of one slice may come from writers with different columns; one footer does not speak for all.
-    wanted = (
-        {"mergeSchema": "true", **options}
-        if len(paths) > 1 and format_ in {"parquet", "orc"}
-        else dict(options)
-    )
+    wanted = {"mergeSchema": "true", **options} if len(paths) > 1 and format_ in {"parquet", "orc"} else dict(options)
     return spark.read.format(format_).options(**wanted).load(exactly(paths))
 
 
@@ -86,9 +80,7 @@ class _Added:
     change_feed: bool
 
 
-def _read_added(
-    spark: SparkSession, slice_: TableSlice, after: int, whole: DataFrame
-) -> tuple[DataFrame, int | None]:
+def _read_added(spark: SparkSession, slice_: TableSlice, after: int, whole: DataFrame) -> tuple[DataFrame, int | None]:
     if after >= slice_.version:
         return whole.where("false"), 0
     added = _read_log(spark, slice_, after)
@@ -107,9 +99,7 @@ def _read_added(
 
 def _read_changes(spark: SparkSession, slice_: TableSlice, after: int) -> DataFrame:
     feed = spark.read.format("delta").option("readChangeFeed", "true")
-    changes = (
-        feed.option("startingVersion", after + 1).option("endingVersion", slice_.version).load(slice_.path)
-    )
+    changes = feed.option("startingVersion", after + 1).option("endingVersion", slice_.version).load(slice_.path)
     kept = changes.where("_change_type IN ('insert', 'update_postimage')")
     return kept.drop("_change_type", "_commit_version", "_commit_timestamp")
 
@@ -124,10 +114,7 @@ def _read_log(spark: SparkSession, slice_: TableSlice, after: int) -> _Added:
             hint="run once with load_mode: full",
         )
     actions = (
-        spark.read.schema(_ACTIONS)
-        .json(exactly(commits))
-        .where("add IS NOT NULL OR remove IS NOT NULL")
-        .collect()
+        spark.read.schema(_ACTIONS).json(exactly(commits)).where("add IS NOT NULL OR remove IS NOT NULL").collect()
     )
     detail = spark.sql(f"DESCRIBE DETAIL delta.`{base}`").select("properties").head()
     properties = dict(detail.properties) if detail else {}
@@ -138,8 +125,7 @@ def _read_log(spark: SparkSession, slice_: TableSlice, after: int) -> _Added:
         paths=tuple(_absolute(base, add.path) for add in kept),
         rows=_stats_rows([add.stats for add in kept]),
         rewrites=bool(removed),
-        special=any(add.deletionVector is not None for add in adds)
-        or "delta.columnMapping.mode" in properties,
+        special=any(add.deletionVector is not None for add in adds) or "delta.columnMapping.mode" in properties,
         change_feed=properties.get("delta.enableChangeDataFeed") == "true",
     )
 

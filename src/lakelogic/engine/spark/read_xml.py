@@ -26,9 +26,7 @@ def xml_names(spark: SparkSession, paths: Sequence[str], options: Mapping[str, s
     return tuple(name for name in found.columns if name != _CORRUPT)
 
 
-def read_xml(
-    spark: SparkSession, paths: tuple[str, ...], options: Mapping[str, str], names: Sequence[str]
-) -> Source:
+def read_xml(spark: SparkSession, paths: tuple[str, ...], options: Mapping[str, str], names: Sequence[str]) -> Source:
     schema = ", ".join(f"{quote(name)} STRING" for name in (*names, _CORRUPT))
     rows = spark.read.schema(schema).options(**_options(options)).format("xml").load(exactly(paths))
     stamped = rows.selectExpr("*", f"{source_expression(paths)} AS {SOURCE_COLUMN}")

@@ -52,9 +52,7 @@ def inspect_source(spark: SparkSession, spec: ReadSpec, slice_: Slice) -> Source
         return SourceFacts(text_columns(_visible(names, spec)), text=True)
     frame = _open_typed(spark, spec, slice_)
     wanted = set(_visible(frame.columns, spec))
-    return SourceFacts(
-        tuple(column for column in to_columns(frame.schema) if column.name in wanted), text=False
-    )
+    return SourceFacts(tuple(column for column in to_columns(frame.schema) if column.name in wanted), text=False)
 
 
 def read_source(spark: SparkSession, spec: ReadSpec, slice_: Slice) -> Source:
@@ -78,9 +76,7 @@ def read_link(spark: SparkSession, link: LinkRead) -> DataFrame:
     names = link.columns or tuple(name for name in frame.columns if not name.startswith(HIDDEN_PREFIX))
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        raise PlanError(
-            f"link `{link.name}` has no column `{missing[0]}`", hint=f"it has: {', '.join(frame.columns)}"
-        )
+        raise PlanError(f"link `{link.name}` has no column `{missing[0]}`", hint=f"it has: {', '.join(frame.columns)}")
     if link.filter is not None:
         frame = frame.where(render(link.filter))
     chosen = frame.select(*(quote(name) for name in names))
@@ -110,10 +106,7 @@ def _read_text_format(spark: SparkSession, spec: ReadSpec, paths: tuple[str, ...
 def _text_names(spark: SparkSession, spec: ReadSpec, paths: tuple[str, ...]) -> tuple[str, ...]:
     match spec.format:
         case "csv":
-            return (
-                all_names(group_files(spark, paths, parse_csv_options(spec.options), spec.declared))
-                or spec.declared
-            )
+            return all_names(group_files(spark, paths, parse_csv_options(spec.options), spec.declared)) or spec.declared
         case "jsonl" | "json":
             parse_options(spec.format, spec.options)
             return tuple(dict.fromkeys((*spec.declared, *sample_keys(spark, paths))))
@@ -171,9 +164,7 @@ def _guess_format(spark: SparkSession, path: str) -> str:
 
 
 def _suffix_format(path: str) -> str | None:
-    suffixes = [
-        suffix.lower() for suffix in PurePosixPath(path).suffixes if suffix.lower() not in _COMPRESSED
-    ]
+    suffixes = [suffix.lower() for suffix in PurePosixPath(path).suffixes if suffix.lower() not in _COMPRESSED]
     return _SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 

@@ -222,7 +222,9 @@ def compile_date_diff(step: t.DateDiff, bench: Workbench) -> None:
     for name in (step.from_, step.to):
         kind = family(bench.require(name).type)
         if kind not in {"date", "timestamp", "unknown"}:
-            raise SqlProblem("LL222", f"`date_diff` needs dates, but `{name}` is not", "declare it as date or timestamp")
+            raise SqlProblem(
+                "LL222", f"`date_diff` needs dates, but `{name}` is not", "declare it as date or timestamp"
+            )
     long = named("bigint")
     start, end = column(step.from_), column(step.to)
     value: exp.Expr
@@ -243,5 +245,3 @@ def compile_date_diff(step: t.DateDiff, bench: Workbench) -> None:
 def _seconds(value: exp.Expr) -> exp.Expr:
     timestamp = named("timestamp")
     return cast(cast(value, timestamp), named("bigint"))
-
-

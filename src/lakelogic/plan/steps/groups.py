@@ -106,5 +106,3 @@ def _collected(keys: tuple[str, ...]) -> exp.Expr:
     parts: list[exp.Expr] = [as_text(column(key)) for key in keys]
     joined = [part for key in parts for part in (text("|"), key)][1:]
     return _sorted_set(exp.Anonymous(this="CONCAT", expressions=joined))
-
-

@@ -132,9 +132,7 @@ class _Fetched:
         return column(self.names[name])
 
 
-def _left_join(
-    bench: Workbench, right: exp.Subquery, condition: exp.Expr, fetched: _Fetched
-) -> exp.Subquery:
+def _left_join(bench: Workbench, right: exp.Subquery, condition: exp.Expr, fetched: _Fetched) -> exp.Subquery:
     ours = exp.Column(this=exp.Star(), table=exp.to_identifier(LEFT, quoted=True))
     theirs = [alias(_of(RIGHT, name), inner) for name, inner in fetched.names.items()]
     left = exp.alias_(table(bench.relation.name), LEFT, table=True, quoted=True)

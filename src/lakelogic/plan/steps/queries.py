@@ -20,8 +20,8 @@ from lakelogic.plan.types import named
 from lakelogic.plan.typing import annotate, check_types, require_boolean
 from lakelogic.plan.workbench import Compiled, Workbench
 
-_WHOLE_TABLE = ("group", "having", "distinct", "limit", "offset", "order", "qualify", "joins", "laterals", "with_", "with",
-                "pivots", "windows", "cluster", "distribute", "sort", "sample")  # fmt: skip
+_WHOLE_TABLE = ("group", "having", "distinct", "limit", "offset", "order", "qualify", "joins", "laterals", "with_",
+                "with", "pivots", "windows", "cluster", "distribute", "sort", "sample")  # fmt: skip
 
 
 def compile_sql(step: t.SqlStep, bench: Workbench) -> None:
@@ -74,7 +74,9 @@ def _compile_rows(query: exp.Select, label: str, bench: Workbench) -> None:
 def _outputs(node: exp.Expr, bench: Workbench) -> list[tuple[Output, Compiled | None]]:
     if node.is_star:
         star = node.find(exp.Star)
-        left_out = {name.name for name in (star.args.get("except_") or star.args.get("except") or [])} if star else set()
+        left_out = (
+            {name.name for name in (star.args.get("except_") or star.args.get("except") or [])} if star else set()
+        )
         for name in left_out:
             bench.require(name)
         return [(keep(c), None) for c in bench.relation.columns if c.name not in left_out]
@@ -126,7 +128,9 @@ def _last_of_each_name(query: exp.Query) -> list[Output]:
             chosen[node.alias_or_name] = node
         query.set("expressions", list(chosen.values()))
     unknown = named("unknown")
-    return [Output(Column(node.alias_or_name, node.type or unknown), column(node.alias_or_name)) for node in query.selects]
+    return [
+        Output(Column(node.alias_or_name, node.type or unknown), column(node.alias_or_name)) for node in query.selects
+    ]
 
 
 def _refuse_unknown_tables(query: exp.Query, known: dict[str, Relation]) -> None:
@@ -134,7 +138,9 @@ def _refuse_unknown_tables(query: exp.Query, known: dict[str, Relation]) -> None
     for node in query.find_all(exp.Table):
         if node.name not in known and node.name not in named:
             choices = ", ".join(f"`{name}`" for name in known)
-            raise SqlProblem("LL230", f"there is no relation `{node.name}`", f"use one of {choices}; declare links first")
+            raise SqlProblem(
+                "LL230", f"there is no relation `{node.name}`", f"use one of {choices}; declare links first"
+            )
 
 
 def _unresolved(error: OptimizeError, known: dict[str, Relation]) -> SqlProblem:

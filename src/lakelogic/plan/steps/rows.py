@@ -115,14 +115,10 @@ def compile_unpivot(step: t.Unpivot, bench: Workbench) -> None:
         Output(Column(step.name, string_type()), exp.Dot(this=element, expression=exp.to_identifier("name"))),
         Output(Column(step.value, type_), exp.Dot(this=element.copy(), expression=exp.to_identifier("value"))),
     ]
-    bench.builder.project(
-        f"unpivot {', '.join(step.columns)}", outputs, source=_exploded(bench, array), effect="adds"
-    )
+    bench.builder.project(f"unpivot {', '.join(step.columns)}", outputs, source=_exploded(bench, array), effect="adds")
 
 
-def _multiply(
-    bench: Workbench, label: str, array: exp.Expr, output: Column, *, drop: str | None = None
-) -> None:
+def _multiply(bench: Workbench, label: str, array: exp.Expr, output: Column, *, drop: str | None = None) -> None:
     """One row per element; a row without elements stays once, with NULL, so that no row is lost."""
     kept = [keep(c) for c in bench.relation.columns if c.name not in {drop, output.name}]
     made = Output(output, column(ELEMENT_COLUMN))
@@ -136,5 +132,3 @@ def _exploded(bench: Workbench, array: exp.Expr) -> exp.Expr:
     guarded = array if isinstance(failed, exp.Boolean) else case([(failed, single)], array.copy())
     exploded = alias(function("EXPLODE_OUTER", guarded), ELEMENT_COLUMN)
     return exp.select(exp.Star(), exploded).from_(table(bench.relation.name)).subquery("exploded")
-
-
