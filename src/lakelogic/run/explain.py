@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from sqlglot import exp
 
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.loader import load_contract
+from lakelogic.core.errors import CapabilityError
+from lakelogic.engine.duckdb.render import rewrite
 from lakelogic.plan.build import explain_plan
-from lakelogic.plan.model import Plan
+from lakelogic.plan.model import Plan, WriteAppend, WriteMerge, WriteOverwrite
 from lakelogic.plan.types import type_name
 
-DIALECTS = {"spark": "spark", "duckdb": "duckdb", "polars": "duckdb"}
+# How an engine writes a query; both modules need no engine library to say it.
+_RENDERERS: Mapping[str, Callable[[exp.Expr], exp.Expr]] = {"spark": lambda tree: tree, "duckdb": rewrite}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +92,11 @@ def explain_contract(
 
 
 def explain(contract: Contract, plan: Plan, engine: str) -> Explanation:
-    dialect = DIALECTS[engine]
+    if engine not in _RENDERERS:
+        known = ", ".join(_RENDERERS)
+        raise CapabilityError(f"engine `{engine}` is not supported yet", hint=f"one of: {known}")
     steps = [
-        ExplainedStep(number, segment.name, segment.label, segment.effect, _sql(segment.query, dialect))
+        ExplainedStep(number, segment.name, segment.label, segment.effect, _sql(segment.query, engine))
         for number, stage in enumerate(plan.stages, start=1)
         for segment in stage.segments
     ]
@@ -101,7 +106,7 @@ def explain(contract: Contract, plan: Plan, engine: str) -> Explanation:
         fingerprint=plan.fingerprint,
         steps=tuple(steps),
         checks=tuple((check.name, check.category, check.severity) for s in plan.stages for check in s.checks),
-        dataset_checks=tuple((check.name, _sql(check.value, dialect, pretty=False)) for check in plan.dataset_checks),
+        dataset_checks=tuple((check.name, _sql(check.value, engine, pretty=False)) for check in plan.dataset_checks),
         columns=tuple((c.name, type_name(c.type), c.masking or "") for c in plan.output),
         write=_write_words(plan),
         notes=plan.notes,
@@ -109,12 +114,23 @@ def explain(contract: Contract, plan: Plan, engine: str) -> Explanation:
     )
 
 
-def _sql(query: exp.Expr, dialect: str, *, pretty: bool = True) -> str:
-    return query.sql(dialect, pretty=pretty)
+def _sql(query: exp.Expr, engine: str, *, pretty: bool = True) -> str:
+    return _RENDERERS[engine](query.copy()).sql(engine, pretty=pretty)
 
 
 def _write_words(plan: Plan) -> str:
-    return "nothing, the contract has no target" if plan.write is None else repr(plan.write)
+    match plan.write:
+        case None:
+            return "nothing, the contract has no target"
+        case WriteAppend():
+            return "append: the accepted files are added to the target"
+        case WriteOverwrite():
+            return "overwrite: the accepted files replace the target's"
+        case WriteMerge(keys=keys, order_by=order_by, on_duplicate_key=on_duplicate_key):
+            order = f", latest by {', '.join(order_by)}" if order_by else ""
+            return f"merge by {', '.join(keys)}{order}; two rows of one key in a batch: {on_duplicate_key}"
+        case _:
+            assert_never(plan.write)
 
 
 def _origins(contract: Contract) -> tuple[tuple[str, str], ...]:
