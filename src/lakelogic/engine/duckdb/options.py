@@ -1,86 +1,31 @@
-"""The reading options that a contract may give, per format; what this engine cannot do is refused by name."""
+"""Reading options on DuckDB: the same as everywhere, less what this engine cannot read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
 
-from lakelogic.core.errors import CapabilityError, PlanError
+from lakelogic.core.errors import CapabilityError
+from lakelogic.engine import options
+from lakelogic.engine.options import CsvOptions, parse_encoding
 
-_ALIASES = {"delimiter": "sep", "null_value": "nullValue", "multi_line": "multiLine",
-            "multiline": "multiLine",
-            "charset": "encoding", "merge_schema": "mergeSchema"}  # fmt: skip
-_ALLOWED: Mapping[str, tuple[str, ...]] = {
-    "csv": ("header", "sep", "quote", "escape", "encoding", "nullValue", "multiLine"),
-    "jsonl": ("encoding",),
-    "json": ("encoding", "multiLine"),
-    "text": ("encoding",),
-    "parquet": ("mergeSchema",),
-    "orc": ("mergeSchema",),
-    "delta": (),
-    "frame": (),
-}
-FORMATS = tuple(_ALLOWED)
-_ENCODINGS = {"utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "utf-8", "ascii": "utf-8",
-              "iso-8859-1": "latin-1",
-              "latin1": "latin-1", "latin-1": "latin-1"}  # fmt: skip
+FORMATS = tuple(name for name in options.FORMATS if name not in {"xml", "avro"})
+
+__all__ = ["FORMATS", "CsvOptions", "parse_csv_options", "parse_encoding", "parse_options"]
 
 
-@dataclass(frozen=True, slots=True)
-class CsvOptions:
-    """How the lines of a CSV file are split."""
-
-    header: bool = True
-    sep: str = ","
-    quote: str = '"'
-    escape: str = '"'
-    encoding: str = "utf-8"
-    null_value: str | None = None
-
-
-def parse_options(format_: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Check the options of a format and give them their one spelling."""
-    if format_ not in _ALLOWED:
+def parse_options(format_: str, given: Mapping[str, str]) -> dict[str, str]:
+    """The options under their own names; unknown ones are refused."""
+    if format_ not in FORMATS:
         raise CapabilityError(
             f"the DuckDB engine cannot read format `{format_}`",
             hint=f"use engine: spark, or one of: {', '.join(FORMATS)}",
         )
-    allowed = _ALLOWED[format_]
-    given = {_ALIASES.get(name, name): str(value) for name, value in options.items()}
-    for name in given:
-        if name not in allowed:
-            near = get_close_matches(name, allowed, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"known options: {', '.join(allowed) or 'none'}"
-            raise PlanError(f"option `{name}` is not supported for format `{format_}`", hint=hint)
-    return given
+    return options.parse_options(format_, given)
 
 
-def parse_csv_options(options: Mapping[str, str]) -> CsvOptions:
-    given = parse_options("csv", options)
-    if _flag(given, "multiLine", False):
+def parse_csv_options(given: Mapping[str, str]) -> CsvOptions:
+    """How CSV is written; a record must stand on one line."""
+    parsed = options.parse_csv_options(given)
+    if parsed.multi_line:
         raise CapabilityError("the DuckDB engine cannot read CSV records that span lines", hint="use engine: spark")
-    quote = given.get("quote", '"')
-    return CsvOptions(
-        header=_flag(given, "header", True),
-        sep=given.get("sep", ",").replace("\\t", "\t"),
-        quote=quote,
-        # A doubled quote stands for itself (RFC 4180), as on the Spark engine.
-        escape=given.get("escape", quote),
-        encoding=parse_encoding(given),
-        null_value=given.get("nullValue"),
-    )
-
-
-def parse_encoding(given: Mapping[str, str]) -> str:
-    wanted = given.get("encoding", "UTF-8")
-    if wanted.lower() not in _ENCODINGS:
-        raise PlanError(f"encoding `{wanted}` is not supported", hint="one of: UTF-8, ISO-8859-1, US-ASCII")
-    return _ENCODINGS[wanted.lower()]
-
-
-def _flag(given: Mapping[str, str], name: str, default: bool) -> bool:
-    value = given.get(name, str(default)).lower()
-    if value not in {"true", "false"}:
-        raise PlanError(f"option `{name}` is `{value}`", hint="write true or false")
-    return value == "true"
+    return parsed

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from lakelogic.core.errors import RunError
+from lakelogic.engine.options import CsvOptions
 from lakelogic.engine.spark.lines import LINE, NOT_UTF8, LineSpec, Source, final_columns, read_lines, union
-from lakelogic.engine.spark.options import CsvOptions
 from lakelogic.engine.spark.paths import exactly, first_line, source_expression
 from lakelogic.engine.spark.render import literal, quote
 from lakelogic.engine.spark.tally import take_tally

@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from lakelogic.core.errors import PlanError
+from lakelogic.engine.options import parse_encoding
 from lakelogic.engine.spark.lines import LINE, Source, final_columns
-from lakelogic.engine.spark.options import parse_encoding
 from lakelogic.engine.spark.paths import exactly, source_expression
 from lakelogic.engine.spark.render import quote
 from lakelogic.engine.spark.tally import take_tally

@@ -10,9 +10,9 @@ from pyspark.sql import functions as sf
 
 from lakelogic.core.errors import PlanError, RunError
 from lakelogic.core.slices import FileSlice, FrameSlice, Slice, TableSlice
+from lakelogic.engine.options import parse_csv_options, parse_encoding, parse_options
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.engine.spark.lines import Source, read_text, union
-from lakelogic.engine.spark.options import parse_csv_options, parse_encoding, parse_options
 from lakelogic.engine.spark.paths import list_files, local_path
 from lakelogic.engine.spark.read_csv import all_names, group_files, read_csv
 from lakelogic.engine.spark.read_json import read_json, read_jsonl, sample_keys

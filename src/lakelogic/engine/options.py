@@ -29,6 +29,7 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = {
     "delta": (),
     "frame": (),
 }
+FORMATS = tuple(_ALLOWED)
 # The text reader splits lines at single bytes, so only these can be decoded after it.
 _ENCODINGS = {"utf-8": "UTF-8", "utf8": "UTF-8", "iso-8859-1": "ISO-8859-1", "latin1": "ISO-8859-1",
               "latin-1": "ISO-8859-1", "us-ascii": "UTF-8", "ascii": "UTF-8"}  # fmt: skip
