@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from sqlglot import exp
@@ -104,3 +105,22 @@ def _require(name: str, relation: Relation) -> None:
 
 def columns_of(check: DatasetCheck) -> frozenset[str]:
     return referenced(check.value)
+
+
+def one_row(values: Sequence[exp.Expr]) -> exp.Query:
+    """All numbers in one query: aggregates share one pass over `accepted`, scalar subqueries stand beside them."""
+    names = [f"v{position}" for position in range(len(values))]
+    pairs = list(zip(names, values, strict=True))
+    aggregates = [exp.alias_(value.copy(), name) for name, value in pairs if not isinstance(value, exp.Query)]
+    outer = [
+        exp.alias_(_subquery(value), name) if isinstance(value, exp.Query) else exp.column(name)
+        for name, value in pairs
+    ]
+    query = exp.select(*outer)
+    if not aggregates:
+        return query
+    return query.from_(exp.select(*aggregates).from_(table(ACCEPTED_RELATION)).subquery("shared"))
+
+
+def _subquery(value: exp.Query) -> exp.Expr:
+    return value.copy() if isinstance(value, exp.Subquery) else value.copy().subquery()

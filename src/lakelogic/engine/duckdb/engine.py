@@ -22,6 +22,7 @@ from lakelogic.engine.duckdb.stage import observe, run_stage
 from lakelogic.engine.duckdb.types import to_columns
 from lakelogic.engine.protocol import ReadSpec, StageInput
 from lakelogic.engine.registry import EngineOptions
+from lakelogic.plan.dataset_rules import one_row
 from lakelogic.plan.files import Staged, StagedFile
 from lakelogic.plan.model import Column, LinkRead, Observation, Plan, SourceFacts, Stage
 
@@ -80,7 +81,7 @@ class DuckDbEngine:
             return {}
         with self._call("evaluating dataset checks") as relations:
             relations.add_view("accepted", read_staged(relations, accepted))
-            row = relations.session.run(relations.sql(_one_row(list(values.values())))).fetchall()[0]
+            row = relations.session.run(relations.sql(one_row(list(values.values())))).fetchall()[0]
             return {name: None if value is None else float(value) for name, value in zip(values, row, strict=True)}
 
     def frame(self, files: StageInput) -> Any:
@@ -101,18 +102,3 @@ class DuckDbEngine:
         """What every call does: translate errors, leave no relation behind."""
         with translated(doing), open_relations(self._session) as relations:
             yield relations
-
-
-def _one_row(values: Sequence[exp.Expr]) -> exp.Query:
-    """Aggregates share one pass over `accepted`; scalar subqueries stand beside them."""
-    names = [f"v{number}" for number in range(len(values))]
-    pairs = list(zip(names, values, strict=True))
-    aggregates = [exp.alias_(value.copy(), name) for name, value in pairs if not isinstance(value, exp.Query)]
-    outer = [exp.alias_(_subquery(value), name) if isinstance(value, exp.Query) else exp.column(name)
-             for name, value in pairs]  # fmt: skip
-    query = exp.select(*outer)
-    return query.from_(exp.select(*aggregates).from_("accepted").subquery("shared")) if aggregates else query
-
-
-def _subquery(value: exp.Query) -> exp.Expr:
-    return value.copy() if isinstance(value, exp.Subquery) else value.copy().subquery()

@@ -22,6 +22,7 @@ from lakelogic.engine.spark.relations import Relations, open_relations
 from lakelogic.engine.spark.session import OpenSession, close_session, open_session, settings_for_call
 from lakelogic.engine.spark.stage import observe, read_observations, run_stage, write_files
 from lakelogic.engine.spark.types import to_columns
+from lakelogic.plan.dataset_rules import one_row
 from lakelogic.plan.files import Staged, StagedFile
 from lakelogic.plan.model import (
     DECRYPT_FUNCTION,
@@ -103,7 +104,7 @@ class SparkEngine:
             return {}
         with self._call("evaluating dataset checks") as relations:
             relations.add("accepted", read_staged(self._session.spark, accepted))
-            found = relations.query(_one_row(list(values.values()))).collect()[0]
+            found = relations.query(one_row(list(values.values()))).collect()[0]
             return {name: None if value is None else float(value) for name, value in zip(values, found, strict=True)}
 
     def frame(self, files: StageInput, *, decrypt: Sequence[str] = ()) -> DataFrame:
@@ -134,20 +135,6 @@ def _shown(column: Column, decrypt: Sequence[str]) -> exp.Expr:
     if column.name in decrypt:
         value = exp.Anonymous(this=DECRYPT_FUNCTION, expressions=[value])
     return exp.alias_(value, column.name, quoted=True)
-
-
-def _one_row(values: Sequence[exp.Expr]) -> exp.Query:
-    """Aggregates share one pass over `accepted`; scalar subqueries stand beside them."""
-    names = [f"v{number}" for number in range(len(values))]
-    aggregates = [exp.alias_(v.copy(), n) for n, v in zip(names, values, strict=True) if not isinstance(v, exp.Query)]
-    outer: list[exp.Expr] = [
-        exp.alias_(value.copy() if isinstance(value, exp.Subquery) else value.copy().subquery(), name)
-        if isinstance(value, exp.Query)
-        else exp.column(name)
-        for name, value in zip(names, values, strict=True)
-    ]
-    query = exp.select(*outer)
-    return query.from_(exp.select(*aggregates).from_("accepted").subquery("shared")) if aggregates else query
 
 
 def _with_readable_records(frame: DataFrame) -> DataFrame:
