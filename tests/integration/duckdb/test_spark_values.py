@@ -1,4 +1,4 @@
-"""Every expression gives the value that Spark gave for it, written down in spark_values.txt."""
+"""Expressions keep the value that Spark gave for them. Only those that agree are in spark_values.txt: see docs/reference/engines.md."""
 
 from __future__ import annotations
 

@@ -158,8 +158,6 @@ def _local_conf(settings: Settings, master: str) -> dict[str, str]:
     log4j = files("lakelogic.engine.spark").joinpath("log4j2.properties")
     java_options = [
         "-XX:+UseParallelGC",
-        # A wide contract becomes one long generated method; without this HotSpot would only interpret it.
-        "-XX:-DontCompileHugeMethods",
         f"-Dderby.system.home={scratch}",
         f"-Dlog4j2.configurationFile={log4j}",
         *archive_option(find_archive(settings.jars, jars)),
