@@ -1,4 +1,4 @@
-"""Expressions keep the value that Spark gave for them. Only those that agree are in spark_values.txt: see docs/reference/engines.md."""
+"""Expressions keep the value that Spark gave. Only those that agree are listed: see docs/reference/engines.md."""
 
 from __future__ import annotations
 
