@@ -14,17 +14,7 @@ from lakelogic.plan.dataset_rules import columns_of, compile_dataset_rule, uniqu
 from lakelogic.plan.finish import Finish, finish_stages
 from lakelogic.plan.intake import start_stage
 from lakelogic.plan.judge import judge_rows
-from lakelogic.plan.model import (
-    Column,
-    DatasetCheck,
-    LinkRead,
-    Plan,
-    SourceFacts,
-    Write,
-    WriteAppend,
-    WriteMerge,
-    WriteOverwrite,
-)
+from lakelogic.plan.model import Column, DatasetCheck, LinkRead, Plan, SourceFacts
 from lakelogic.plan.relation import Relation
 from lakelogic.plan.schema_gate import Gate, assumed_columns, pass_gate
 from lakelogic.plan.sql import SqlProblem, parse_expression
@@ -32,6 +22,7 @@ from lakelogic.plan.steps import compile_step
 from lakelogic.plan.steps.effects import made_columns
 from lakelogic.plan.types import named, parse_type
 from lakelogic.plan.workbench import Workbench
+from lakelogic.plan.writes import Write, WriteAppend, WriteMerge, WriteOverwrite
 
 
 def build_plan(

@@ -12,6 +12,8 @@ from typing import Literal
 
 from sqlglot import exp
 
+from lakelogic.plan.writes import Write
+
 Severity = Literal["error", "warning", "info"]
 CheckKind = Literal["malformed", "cast", "required", "rule", "rule_error", "step_error", "schema", "key"]
 Effect = Literal["same", "removes", "adds", "changes"]
@@ -139,28 +141,6 @@ class DatasetCheck:
     maximum: float | None = None
     exclusive_minimum: bool = False
     exclusive_maximum: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class WriteAppend:
-    """Add the accepted rows to the target."""
-
-
-@dataclass(frozen=True, slots=True)
-class WriteOverwrite:
-    """Replace the whole target by the accepted rows."""
-
-
-@dataclass(frozen=True, slots=True)
-class WriteMerge:
-    """Upsert the accepted rows by key."""
-
-    keys: tuple[str, ...]
-    order_by: tuple[str, ...] = ()  # "updated_at desc"-style terms over output columns; latest wins
-    on_duplicate_key: Literal["latest", "fail"] = "fail"
-
-
-Write = WriteAppend | WriteOverwrite | WriteMerge
 
 
 @dataclass(frozen=True, slots=True)

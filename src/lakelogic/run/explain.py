@@ -14,8 +14,9 @@ from lakelogic.contract.loader import load_contract
 from lakelogic.core.errors import CapabilityError
 from lakelogic.engine.duckdb.render import rewrite
 from lakelogic.plan.build import explain_plan
-from lakelogic.plan.model import Plan, WriteAppend, WriteMerge, WriteOverwrite
+from lakelogic.plan.model import Plan
 from lakelogic.plan.types import type_name
+from lakelogic.plan.writes import WriteAppend, WriteMerge, WriteOverwrite
 
 # How an engine writes a query; both modules need no engine library to say it.
 _RENDERERS: Mapping[str, Callable[[exp.Expr], exp.Expr]] = {"spark": lambda tree: tree, "duckdb": rewrite}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, cast, get_args
 
 from sqlglot import exp
 
 from lakelogic.plan.files import StagedFile
-from lakelogic.plan.model import Column, Write, WriteAppend, WriteMerge, WriteOverwrite
+from lakelogic.plan.model import Column
+from lakelogic.plan.writes import Write
 from lakelogic.record.ledger import Ledger
 from lakelogic.record.manifest_json import decode_files, decode_ledger, encode_files, encode_ledger
 from lakelogic.record.run_log import RuleRecord
@@ -66,13 +67,9 @@ def decode_manifest(node: Mapping[str, Any]) -> Manifest:
 
 
 def _decode_write(node: Mapping[str, Any]) -> Write:
-    match node["kind"]:
-        case "WriteMerge":
-            return WriteMerge(tuple(node["keys"]), tuple(node["order_by"]), node["on_duplicate_key"])
-        case "WriteOverwrite":
-            return WriteOverwrite()
-        case _:
-            return WriteAppend()
+    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in node.items()}
+    kinds = {kind.__name__: kind for kind in get_args(Write)}
+    return cast(Write, kinds[fields.pop("kind")](**fields))
 
 
 def _encode_shape(shape: TableShape) -> dict[str, Any]:

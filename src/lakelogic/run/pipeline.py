@@ -22,7 +22,8 @@ from lakelogic.core.settings import Settings
 from lakelogic.core.slices import FileSlice, FrameSlice, Slice, TableSlice
 from lakelogic.engine.protocol import Engine, ReadSpec
 from lakelogic.plan.build import build_plan
-from lakelogic.plan.model import LinkRead, Plan, WriteMerge
+from lakelogic.plan.model import LinkRead, Plan
+from lakelogic.plan.writes import WriteMerge
 from lakelogic.record.journal import Batch, Holder, Journal, open_journal
 from lakelogic.record.lock import acquire
 from lakelogic.run.accounts import account_for

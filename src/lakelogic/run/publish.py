@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lakelogic.core.errors import RunError
 from lakelogic.core.faults import fault_point
-from lakelogic.plan.model import WriteAppend, WriteMerge
+from lakelogic.plan.writes import WriteAppend, WriteMerge
 from lakelogic.run.manifest import Manifest
 from lakelogic.run.places import Places
 from lakelogic.table.protocol import Commit, CommitId, Table

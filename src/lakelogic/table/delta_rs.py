@@ -7,7 +7,7 @@ from typing import assert_never
 
 from lakelogic.core.errors import CapabilityError
 from lakelogic.plan.files import StagedFile
-from lakelogic.plan.model import Write, WriteAppend, WriteMerge, WriteOverwrite
+from lakelogic.plan.writes import Write, WriteAppend, WriteMerge, WriteOverwrite
 from lakelogic.table.adopt import adopt_files, find_committed, find_table
 from lakelogic.table.delta_schema import check_shape
 from lakelogic.table.protocol import Commit, CommitId, TableLocation, TableShape

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from lakelogic.core.errors import PlanError
 from lakelogic.plan.files import StagedFile
-from lakelogic.plan.model import Write, WriteAppend, WriteMerge, WriteOverwrite
+from lakelogic.plan.writes import Write, WriteAppend, WriteMerge, WriteOverwrite
 from lakelogic.table.adopt import Mode, adopt_files, find_commit, find_committed, find_table
 from lakelogic.table.delta_schema import check_shape, plan_evolution
 from lakelogic.table.obstacles import adoption_obstacle

@@ -22,7 +22,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from lakelogic.plan.files import StagedFile
-from lakelogic.plan.model import Column, Write
+from lakelogic.plan.model import Column
+from lakelogic.plan.writes import Write
 
 
 @dataclass(frozen=True, slots=True)

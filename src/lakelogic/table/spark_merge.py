@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lakelogic.core.errors import PlanError, RunError
 from lakelogic.plan.files import StagedFile
-from lakelogic.plan.model import WriteMerge
+from lakelogic.plan.writes import WriteMerge
 from lakelogic.table.adopt import adopt_files, create_empty, evolve, find_commit, find_table
 from lakelogic.table.delta_schema import plan_evolution
 from lakelogic.table.obstacles import adoption_obstacle

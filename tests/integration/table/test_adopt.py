@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 from tests.integration.table.conftest import SHAPE, StageRows, batch, column
 
 from lakelogic.core.errors import CapabilityError, PlanError, RunError
-from lakelogic.plan.model import WriteAppend, WriteMerge, WriteOverwrite
+from lakelogic.plan.writes import WriteAppend, WriteMerge, WriteOverwrite
 from lakelogic.table.obstacles import adoption_obstacle, property_obstacle
 from lakelogic.table.protocol import Table, TableLocation, TableShape
 from lakelogic.table.registry import open_table

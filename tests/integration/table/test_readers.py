@@ -23,7 +23,7 @@ from deltalake import DeltaTable, QueryBuilder
 from tests.integration.table.conftest import batch, column
 
 from lakelogic.plan.files import StagedFile
-from lakelogic.plan.model import WriteAppend
+from lakelogic.plan.writes import WriteAppend
 from lakelogic.table.protocol import TableLocation, TableShape
 from lakelogic.table.registry import open_table
 from lakelogic.table.spark_staged import spark_schema

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from tests.integration.table.conftest import SHAPE, StageRows, batch, column
 
 from lakelogic.core.errors import PlanError, RunError
-from lakelogic.plan.model import WriteAppend, WriteMerge, WriteOverwrite
+from lakelogic.plan.writes import WriteAppend, WriteMerge, WriteOverwrite
 from lakelogic.table.delta_spark import SparkDeltaTable, session_catalogs
 from lakelogic.table.location import resolve_location
 from lakelogic.table.protocol import TableLocation, TableShape

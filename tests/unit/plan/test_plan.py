@@ -6,7 +6,8 @@ import pytest
 from tests.unit.plan.conftest import MakePlan
 
 from lakelogic.core.errors import ContractError
-from lakelogic.plan.model import Plan, WriteAppend, WriteMerge, WriteOverwrite
+from lakelogic.plan.model import Plan
+from lakelogic.plan.writes import WriteAppend, WriteMerge, WriteOverwrite
 
 _MODEL = """
 model:

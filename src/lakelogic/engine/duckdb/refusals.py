@@ -8,7 +8,8 @@ from sqlglot import exp
 
 from lakelogic.engine.duckdb.options import FORMATS
 from lakelogic.engine.duckdb.render import find_refusals
-from lakelogic.plan.model import Plan, WriteMerge
+from lakelogic.plan.model import Plan
+from lakelogic.plan.writes import WriteMerge
 
 
 def find_plan_refusals(plan: Plan) -> tuple[str, ...]:
