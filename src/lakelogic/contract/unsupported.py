@@ -57,7 +57,6 @@ _UNSUPPORTED = (
     Refusal("materialization.unknown_member"),
     Refusal("notifications"),
     Refusal("resilience"),
-    Refusal("views"),
     Refusal("tests"),
 )
 

@@ -21,6 +21,7 @@ from lakelogic.plan.sql import SqlProblem, parse_expression
 from lakelogic.plan.steps import compile_step
 from lakelogic.plan.steps.effects import made_columns
 from lakelogic.plan.types import named, parse_type
+from lakelogic.plan.views import find_view_mistakes
 from lakelogic.plan.workbench import Workbench
 from lakelogic.plan.writes import Write, WriteAppend, WriteMerge, WriteOverwrite
 
@@ -37,13 +38,25 @@ def build_plan(
 def check_contract(contract: Contract) -> tuple[Problem, ...]:
     """All mistakes that can be found without a look at the source."""
     bench, _ = _compile(contract, assumed_columns(contract), {}, text=True, facts=None)
-    return tuple(bench.problems)
+    return (*bench.problems, *find_view_mistakes(contract, _declared_names(bench)))
 
 
-def explain_plan(contract: Contract, *, has_key: bool = True) -> Plan:
+def _declared_names(bench: Workbench) -> tuple[str, ...] | None:
+    """The author's columns of the target; None where the source or the strategy adds some of its own."""
+    contract = bench.contract
+    strategy = contract.materialization.strategy if contract.materialization else "append"
+    everything = contract.source is not None and contract.source.columns == "all"
+    if not contract.fields or everything or strategy not in ("append", "merge", "overwrite", "overwrite_partitions"):
+        return None
+    return bench.relation.names
+
+
+def explain_plan(
+    contract: Contract, *, links: Mapping[str, tuple[Column, ...]] | None = None, has_key: bool = True
+) -> Plan:
     """The plan for a source that looks as declared."""
     gate = assumed_columns(contract)
-    bench, checks = _compile(contract, gate, {}, text=True, facts=None)
+    bench, checks = _compile(contract, gate, links or {}, text=True, facts=None)
     return _finish(bench, gate, checks, has_key=has_key, facts=None)
 
 

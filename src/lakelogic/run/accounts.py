@@ -13,8 +13,8 @@ from lakelogic.record.run_log import RuleRecord
 from lakelogic.run.gates import closed_gates, judge_dataset
 from lakelogic.run.manifest import Manifest
 from lakelogic.run.result import DatasetOutcome, RuleOutcome
+from lakelogic.run.shapes import quarantine_shape, target_shape
 from lakelogic.run.staging import StagedBatch
-from lakelogic.table.protocol import TableShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +29,13 @@ class Accounts:
 
     def manifest(self, contract: Contract, plan: Plan, staged: StagedBatch, reason: str) -> Manifest:
         """All that is needed to publish this batch, now or after a crash."""
-        assert plan.write is not None and contract.materialization is not None
-        materialization = contract.materialization
-        properties = {key: str(value) for key, value in materialization.table_properties.items()}
-        target = TableShape(staged.output, materialization.partition_by, properties, contract.info.description)
-        about = f"Rows that {contract.dataset} rejected, as they were read, with their reasons."
+        assert plan.write is not None
         return Manifest(
             write=plan.write,
             target_files=staged.accepted,
-            target=target,
+            target=target_shape(contract, staged.output),
             quarantine_files=staged.rejected,
-            quarantine=TableShape(staged.quarantine_columns, description=about),
+            quarantine=quarantine_shape(contract, staged.quarantine_columns),
             ledger=self.ledger,
             rules=self.records(plan),
             warnings=self.warnings,

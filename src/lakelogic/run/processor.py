@@ -8,18 +8,16 @@ from types import TracebackType
 from typing import Any
 
 from lakelogic.contract.contract import Contract
-from lakelogic.contract.loader import load_draft
 from lakelogic.core.clock import Clock, SystemClock
-from lakelogic.core.errors import ContractError
 from lakelogic.core.keys import derive_keys
 from lakelogic.core.secrets import reveal
 from lakelogic.core.settings import Settings, read_settings
 from lakelogic.engine.protocol import Engine
 from lakelogic.engine.registry import EngineOptions, open_engine
-from lakelogic.plan.build import check_contract
 from lakelogic.run.check import check_frame, check_source
 from lakelogic.run.pipeline import RunContext, run_contract
 from lakelogic.run.result import RunResult
+from lakelogic.run.validate import load_checked
 
 DEFAULT_ENGINE = "spark"
 
@@ -45,7 +43,11 @@ class DataProcessor:
         clock: Clock | None = None,
     ) -> None:
         self._settings = settings or read_settings(environ)
-        self.contract = _load(contract, env or self._settings.env, stage, overrides)
+        self.contract = (
+            contract
+            if isinstance(contract, Contract)
+            else load_checked(contract, env=env or self._settings.env, stage=stage, overrides=overrides)
+        )
         chosen = self._settings.engine if spark is None else "spark"
         self._engine_name = engine or chosen or self.contract.engine or DEFAULT_ENGINE
         self._options = (spark, master, remote)
@@ -93,6 +95,15 @@ class DataProcessor:
             self._engine = open_engine(self._engine_name, options)
         return self._engine
 
+    @property
+    def engine_name(self) -> str:
+        """The engine that was chosen, started or not."""
+        return self._engine_name
+
+    def open_spark(self) -> Any:
+        """The Spark session of the engine, started when it is first needed."""
+        return self.engine.spark  # type: ignore[attr-defined]
+
     def close(self) -> None:
         """Stop the engine, if this processor started it; frames of its results are then gone."""
         if self._engine is not None:
@@ -106,15 +117,3 @@ class DataProcessor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _load(
-    contract: str | os.PathLike[str] | Contract, env: str | None, stage: str | None, overrides: Sequence[str]
-) -> Contract:
-    if isinstance(contract, Contract):
-        return contract
-    draft = load_draft(contract, env=env, stage=stage, overrides=overrides)
-    problems = [*draft.problems, *(check_contract(draft.contract) if draft.contract else ())]
-    if problems or draft.contract is None:
-        raise ContractError(problems)
-    return draft.contract

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from lakelogic.contract.contract import Contract
 from lakelogic.contract.loader import load_draft
-from lakelogic.core.errors import Problem
+from lakelogic.core.errors import ContractError, Problem
 from lakelogic.plan.build import check_contract
 
 
@@ -17,6 +18,17 @@ def validate_contract(
     draft = load_draft(path, env=env, stage=stage, overrides=overrides)
     found = [*draft.problems, *(check_contract(draft.contract) if draft.contract else ())]
     return tuple(sorted(found, key=_position))
+
+
+def load_checked(
+    path: str | os.PathLike[str], *, env: str | None = None, stage: str | None = None, overrides: Sequence[str] = ()
+) -> Contract:
+    """A contract without mistakes; raises with all of them."""
+    draft = load_draft(path, env=env, stage=stage, overrides=overrides)
+    problems = [*draft.problems, *(check_contract(draft.contract) if draft.contract else ())]
+    if problems or draft.contract is None:
+        raise ContractError(problems)
+    return draft.contract
 
 
 def _position(problem: Problem) -> tuple[str, int, int]:

@@ -24,7 +24,7 @@ class SparkDeltaTable:
     """A Delta table that a Spark session can write to."""
 
     def __init__(self, location: TableLocation, spark: SparkSession) -> None:
-        self.location = _locate_in_catalog(spark, location)
+        self.location = locate_in_catalog(spark, location)
         self._spark = spark
 
     def find_committed(self, app_id: str) -> int | None:
@@ -46,7 +46,7 @@ class SparkDeltaTable:
             case _:
                 assert_never(write)
         # After the commit, so that a catalog never shows a table that is not there; safe to repeat.
-        _register(self._spark, self.location)
+        register_table(self._spark, self.location)
         return commit
 
     def write_path(self, write: Write) -> str:
@@ -98,7 +98,7 @@ def _rewrite(
         )
 
 
-def _locate_in_catalog(spark: SparkSession, location: TableLocation) -> TableLocation:
+def locate_in_catalog(spark: SparkSession, location: TableLocation) -> TableLocation:
     """A table that the catalog knows lies where the catalog says."""
     name = location.catalog_name
     if name is None:
@@ -112,7 +112,8 @@ def _locate_in_catalog(spark: SparkSession, location: TableLocation) -> TableLoc
     return replace(location, path=_local(detail["location"]))
 
 
-def _register(spark: SparkSession, location: TableLocation) -> None:
+def register_table(spark: SparkSession, location: TableLocation) -> None:
+    """Let the catalog know a table that lies in its folder."""
     name = location.catalog_name
     if name is None:
         return

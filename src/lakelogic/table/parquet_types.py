@@ -27,6 +27,11 @@ def fill_unknown_types(columns: Sequence[Column], root: str, files: Sequence[Sta
     )
 
 
+def parquet_columns(path: str) -> tuple[Column, ...]:
+    """The columns of a Parquet file."""
+    return tuple(Column(field.name, spark_type(field.type)) for field in pq.read_schema(path))
+
+
 def _is_known(type_: exp.DataType) -> bool:
     vague = {exp.DataType.Type.UNKNOWN, exp.DataType.Type.NULL}
     bare = {exp.DataType.Type.ARRAY, exp.DataType.Type.MAP, exp.DataType.Type.STRUCT, exp.DataType.Type.DECIMAL}

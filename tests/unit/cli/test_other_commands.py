@@ -18,6 +18,7 @@ COMMANDS = [
     ["run"],
     ["validate"],
     ["explain"],
+    ["ddl"],
     ["schema"],
     ["init"],
     ["doctor"],

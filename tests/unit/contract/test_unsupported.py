@@ -41,7 +41,6 @@ REFUSED = [
     "materialization: { unknown_member: { key: '-1' } }",
     "notifications: [{ on: failure, to: 'mailto://a' }]",
     "resilience: { retries: 2 }",
-    "views: [{ name: v, columns: { a: 'NULL' } }]",
     "tests: [{ name: t, given: [{ a: 1 }], expect: { quarantined: 1 } }]",
 ]
 

@@ -1,0 +1,69 @@
+"""Work on a dataset outside of a run: its places, its journal and its lock, held while the work lasts."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from lakelogic.contract.contract import Contract
+from lakelogic.core.clock import Clock, SystemClock
+from lakelogic.core.errors import PlanError, RunError
+from lakelogic.record.journal import Holder, Journal, open_journal
+from lakelogic.record.lock import acquire
+from lakelogic.run.pipeline import new_run_id
+from lakelogic.run.places import Places
+from lakelogic.table.protocol import TableLocation
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A dataset that nobody else writes to at the moment."""
+
+    contract: Contract
+    journal: Journal
+    run_id: str
+    holder: Holder
+    now: datetime
+
+
+@contextmanager
+def hold(
+    contract: Contract, places: Places, *, clock: Clock | None = None, wait_s: float = 0, settled: bool = True
+) -> Iterator[Held]:
+    """Take the dataset's lock; `settled` refuses while a batch of an interrupted run is unfinished."""
+    now = (clock or SystemClock()).now()
+    run_id = new_run_id(now)
+    holder = Holder(socket.gethostname(), os.getpid(), run_id, now)
+    _, control = require_target(contract, places), places.control
+    assert control is not None
+    with acquire(control, holder, wait_s=wait_s):
+        journal = open_journal(control, clock=clock)
+        if settled:
+            _refuse_pending(journal)
+        yield Held(contract, journal, run_id, holder, now)
+
+
+def require_target(contract: Contract, places: Places) -> tuple[TableLocation, TableLocation]:
+    """The target and the quarantine of a contract that has them."""
+    if places.target is None or places.quarantine is None:
+        raise PlanError(
+            "the contract has no target, so there is no table to work on",
+            where=contract.at("materialization"),
+            hint="set materialization.target_path",
+            code="LL349",
+        )
+    return places.target, places.quarantine
+
+
+def _refuse_pending(journal: Journal) -> None:
+    pending = journal.pending()
+    if pending is not None:
+        raise RunError(
+            f"batch {pending.number} of an interrupted run ({pending.run_id}) is not finished",
+            code="LL464",
+            hint="`lakelogic run` finishes it; then try again",
+        )
