@@ -14,6 +14,7 @@ from typing import Any
 from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
+from lakelogic.core.window import Window
 from lakelogic.record.run_log import read_runs
 
 CONTRACT = """\
@@ -31,6 +32,16 @@ materialization:
   strategy: {strategy}
   target_path: lake/orders
   primary_key: [order_id]
+"""
+WINDOWED = """\
+dataset: orders
+source: {{ path: landing, pattern: "*.csv" }}
+model: {{ fields: [{{ name: order_id, type: long }}, {{ name: day, type: date }}] }}
+materialization:
+  strategy: overwrite
+  target_path: lake/orders
+  partition_by: {partitions}
+  reprocess: {{ date_column: day }}
 """
 FIRST = "order_id,amount,email\n1,10,a@x.io\n2,20,b@x.io\n3,-5,c@x.io\n"
 SECOND = "order_id,amount,email\n2,25,b@x.io\n4,abc,d@x.io\n5,50,e@x.io\n,1,f@x.io\n"
@@ -54,18 +65,18 @@ class Estate:
         landing.mkdir(exist_ok=True)
         (landing / name).write_text(text)
 
-    def run(self) -> Any:
+    def run(self, window: Window | None = None) -> Any:
         """A run in this process, undisturbed."""
         environ = {**os.environ, **ENVIRONMENT}
         processor = DataProcessor(self.contract, engine=self.engine, spark=self.spark, environ=environ)
         try:
-            return processor.run()
+            return processor.run(window=window)
         finally:
             processor.close()
 
-    def start(self, **environment: str) -> subprocess.Popen[bytes]:
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
         """A run in a process of its own, which may be killed."""
-        command = [sys.executable, "-m", "lakelogic", "run", str(self.contract), "--engine", self.engine]
+        command = [sys.executable, "-m", "lakelogic", "run", str(self.contract), "--engine", self.engine, *arguments]
         environ = {**os.environ, **ENVIRONMENT, **environment}
         return subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
@@ -75,6 +86,11 @@ def make_estate(folder: Path, engine: str, strategy: str, spark: Any = None) -> 
     estate = Estate(folder, engine, spark)
     estate.contract.write_text(CONTRACT.format(strategy=strategy))
     return estate
+
+
+def windowed_contract(partitions: str) -> str:
+    """A contract whose days can be replaced."""
+    return WINDOWED.format(partitions=partitions)
 
 
 def visible(estate: Estate) -> dict[str, Any]:

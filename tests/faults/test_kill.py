@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import random
 import signal
 import time
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.faults.support import FIRST, SECOND, Estate, make_estate, visible
+from tests.faults.support import FIRST, SECOND, Estate, make_estate, visible, windowed_contract
 
 from lakelogic.core.faults import FAULT_POINTS
+from lakelogic.core.window import window_of_days
 
 pytestmark = pytest.mark.kill
 
@@ -89,6 +92,25 @@ def test_killed_run_on_spark_heals(
     estate = make_estate(tmp_path / "killed", "spark", strategy, spark_session)
     _kill_second_batch(estate, point)
     _assert_healed(estate, undisturbed(estate, strategy))
+
+
+@pytest.mark.parametrize("point", ["after_stage", "after_mark_staged", "before_target_commit", "after_target_commit"])
+@pytest.mark.parametrize("partitions", ["[]", "[day]"])
+def test_killed_run_for_a_window_heals(partitions: str, point: str, tmp_path: Path) -> None:
+    """The run after it reads nothing new: it finishes the window of the killed one, and that window only."""
+    estate = make_estate(tmp_path / "killed", "duckdb", "append")
+    estate.contract.write_text(windowed_contract(partitions))
+    estate.drop("first.csv", "order_id,day\n1,2026-03-01\n2,2026-03-02\n")
+    estate.run()
+    estate.drop("first.csv", "order_id,day\n10,2026-03-01\n20,2026-03-02\n21,2026-03-02\n")
+    process = estate.start("--reprocess-start-date", "2026-03-02", LAKELOGIC_FAULT=point)
+    _, errors = process.communicate(timeout=240)
+    assert process.returncode == -signal.SIGKILL, errors.decode()[-2000:]
+    estate.run(window=window_of_days(date(2026, 3, 2)))
+    expected = {"1": "2026-03-01", "20": "2026-03-02", "21": "2026-03-02"}
+    found = [json.loads(row) for row in visible(estate)["target"].elements()]
+    assert {str(row["order_id"]): row["day"] for row in found} == expected
+    assert (len(found), visible(estate)["versions"]) == (3, 3)
 
 
 def test_two_runs_at_once_do_not_interleave(tmp_path: Path, undisturbed: Any) -> None:

@@ -25,6 +25,7 @@ from lakelogic.cli.render import print_json
 
 if TYPE_CHECKING:
     from lakelogic.core.settings import Settings
+    from lakelogic.core.window import Window
 
 EXIT_CODES = {"succeeded": 0, "no_new_data": 0, "failed": 4, "gate_failed": 5}
 
@@ -40,6 +41,26 @@ Wait = Annotated[float, typer.Option(metavar="SECONDS", min=0, help="How long to
 Show = Annotated[bool, typer.Option("--show", help="Also print some rows, good and bad, and the times.")]
 
 
+ReprocessStart = Annotated[
+    str | None,
+    typer.Option(
+        "--reprocess-start-date",
+        metavar="DATE",
+        help="Read and replace only the days from this one on (materialization.reprocess).",
+        show_default=False,
+    ),
+]
+ReprocessEnd = Annotated[
+    str | None,
+    typer.Option(
+        "--reprocess-end-date",
+        metavar="DATE",
+        help="The last of those days, included; without it the first is the only one.",
+        show_default=False,
+    ),
+]
+
+
 def run_command(
     contract: ContractPath,
     engine: Engine = None,
@@ -49,6 +70,8 @@ def run_command(
     master: Master = None,
     remote: Remote = None,
     wait: Wait = 0,
+    reprocess_start_date: ReprocessStart = None,
+    reprocess_end_date: ReprocessEnd = None,
     output: Output = OutputFormat.TABLE,
     show: Show = False,
     quiet: Quiet = False,
@@ -63,6 +86,7 @@ def run_command(
       lakelogic run contract.yaml --show
       lakelogic run contract.yaml --engine duckdb --env dev
       lakelogic run contract.yaml --set quality.on_null=fail --output json
+      lakelogic run contract.yaml --reprocess-start-date 2026-03-01 --reprocess-end-date 2026-03-07
       lakelogic run contract.yaml --remote sc://spark.example:15002 --wait 600
     """
     from lakelogic.cli.progress import PhaseClock, follow_phases
@@ -86,13 +110,31 @@ def run_command(
             settings=settings,
         )
         with processor:
-            result = processor.run()
+            result = processor.run(window=_window(reprocess_start_date, reprocess_end_date))
             begin("stopping the engine")
     if output is OutputFormat.JSON:
         print_json(result.to_dict())
     else:
         _print_result(result.to_dict(), clock.seconds if show else None)
     raise typer.Exit(EXIT_CODES[result.status])
+
+
+def _window(first: str | None, last: str | None) -> Window | None:
+    from datetime import date
+
+    from lakelogic.core.window import window_of_days
+
+    days = []
+    for option, text in (("--reprocess-start-date", first), ("--reprocess-end-date", last)):
+        try:
+            days.append(date.fromisoformat(text) if text is not None else None)
+        except ValueError as error:
+            raise typer.BadParameter(f"`{text}` is not a date such as 2026-03-01", param_hint=option) from error
+    if days[0] is None:
+        if days[1] is not None:
+            raise typer.BadParameter("it needs --reprocess-start-date", param_hint="--reprocess-end-date")
+        return None
+    return window_of_days(days[0], days[1])
 
 
 def _start_log(settings: Settings, *, quiet: bool, debug: bool, form: LogForm) -> None:

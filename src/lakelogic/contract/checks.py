@@ -20,6 +20,7 @@ def check_contract(contract: Contract) -> Iterator[Problem]:
     checks = (
         _names_are_unique, _key_is_agreed, _key_is_there, _columns_are_declared, _links_are_declared,
         _links_have_a_place, _limits_are_in_order, _source_is_complete, _bins_have_limits, _masking_fits,
+        _overwrite_fits,
     )  # fmt: skip
     return chain.from_iterable(check(contract) for check in checks)
 
@@ -83,6 +84,7 @@ def _columns_are_declared(contract: Contract) -> Iterator[Problem]:
         return
     known = [field.name for field in contract.fields]
     target = contract.materialization
+    added = {target.snapshot.date_column} if target.strategy == "snapshot" else set()
     lists = {
         "primary_key": contract.primary_key,
         "materialization.partition_by": target.partition_by,
@@ -91,7 +93,7 @@ def _columns_are_declared(contract: Contract) -> Iterator[Problem]:
     }
     for path, names in lists.items():
         for index, name in enumerate(names):
-            if name not in known and not name.startswith("_lakelogic_"):
+            if name not in known and not name.startswith("_lakelogic_") and name not in added:
                 message = f"`{path.rsplit('.', 1)[-1]}` names `{name}`, which is not a field of the model"
                 yield Problem("LL153", message, contract.at(f"{path}.{index}"), suggest(name, known))
 
@@ -184,3 +186,21 @@ def _masking_fits(contract: Contract) -> Iterator[Problem]:
             place = contract.at(f"model.fields.{index}.masking")
             message = f"`{field.name}` is required, and `nullify` takes its value away"
             yield Problem("LL158", message, place, "choose another masking, or leave out `required`")
+
+
+def _overwrite_fits(contract: Contract) -> Iterator[Problem]:
+    target = contract.materialization
+    if target is None:
+        return
+    if target.strategy == "overwrite_partitions" and not target.partition_by:
+        place = contract.at("materialization.strategy")
+        hint = "list the partition columns under materialization.partition_by"
+        yield Problem("LL159", "strategy `overwrite_partitions` needs partitions", place, hint)
+    if target.reprocess and target.strategy not in ("append", "overwrite", "overwrite_partitions"):
+        message = f"strategy `{target.strategy}` does not replace rows by date"
+        place = contract.at("materialization.reprocess")
+        yield Problem("LL159", message, place, "take `reprocess` away, or use `append` or `overwrite`")
+    only_appends = str(target.table_properties.get("delta.appendOnly", "false")).lower() == "true"
+    if only_appends and target.strategy != "append":
+        message = f"a table with `delta.appendOnly` takes appends only, and the strategy is `{target.strategy}`"
+        yield Problem("LL159", message, contract.at("materialization.strategy"), "use `append`, or drop the property")

@@ -341,6 +341,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "scd2": "How a history of versions is kept.",
         "soft_delete": "Columns that mark deleted rows.",
         "reprocess": "What a window replaces.",
+        "snapshot": "How strategy snapshot names its day.",
         "late_arrival": "When a row counts as late.",
         "dq_flags": "Keep the verdict on every row instead of only routing.",
         "maintenance": "How the table is kept in shape.",
@@ -370,6 +371,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "reason_column": "Column for its reason.",
     },
     "Reprocess": {"date_column": "Column that the window is compared with."},
+    "Snapshot": {"date_column": "Column that the strategy adds, with the day that the snapshot is of."},
     "LateArrival": {
         "event_time": "Column with the time of the event.",
         "after": "From which delay on it is late, such as 1d.",

@@ -48,6 +48,12 @@ class Reprocess(ContractModel):
     date_column: Text
 
 
+class Snapshot(ContractModel):
+    """How a periodic snapshot is told from the others."""
+
+    date_column: Text = "snapshot_date"
+
+
 class LateArrival(ContractModel):
     """When a row counts as late."""
 
@@ -77,6 +83,7 @@ class Materialization(ContractModel):
     scd2: Scd2 | None = None
     soft_delete: SoftDelete | None = None
     reprocess: Reprocess | None = None
+    snapshot: Snapshot = block()
     late_arrival: LateArrival | None = None
     dq_flags: Flag = False
     maintenance: Maintenance | None = None

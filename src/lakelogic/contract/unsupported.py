@@ -39,8 +39,8 @@ _UNSUPPORTED = (
     Refusal("quarantine.retention"),
     Refusal(
         "materialization.strategy",
-        ("scd2", "cdc", "overwrite_partitions", "snapshot"),
-        "use `append`, `merge` or `overwrite`",
+        ("scd2", "cdc"),
+        "use `append`, `merge`, `overwrite`, `overwrite_partitions` or `snapshot`",
     ),
     Refusal("materialization.format", ("iceberg", "parquet"), "use `delta`"),
     Refusal("materialization.cluster_by", instead="use `partition_by`"),
@@ -50,7 +50,6 @@ _UNSUPPORTED = (
     Refusal("materialization.merge.on_duplicate_key", ("quarantine",), "use `latest` or `fail`"),
     Refusal("materialization.scd2"),
     Refusal("materialization.soft_delete"),
-    Refusal("materialization.reprocess"),
     Refusal("materialization.late_arrival"),
     Refusal("materialization.dq_flags"),
     Refusal("materialization.maintenance"),

@@ -8,30 +8,47 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from lakelogic.contract.contract import Contract
-from lakelogic.core.errors import ContractError, Problem
+from lakelogic.core.errors import ContractError, PlanError, Problem
+from lakelogic.core.window import Window
 from lakelogic.plan.casting import CastRequest
 from lakelogic.plan.dataset_rules import columns_of, compile_dataset_rule, unique_check
 from lakelogic.plan.finish import Finish, finish_stages
 from lakelogic.plan.intake import start_stage
 from lakelogic.plan.judge import judge_rows
 from lakelogic.plan.model import Column, DatasetCheck, LinkRead, Plan, SourceFacts
+from lakelogic.plan.narrow import BY_DAY, check_window, last_maker, narrow_rows, window_column
 from lakelogic.plan.relation import Relation
 from lakelogic.plan.schema_gate import Gate, assumed_columns, pass_gate
 from lakelogic.plan.sql import SqlProblem, parse_expression
 from lakelogic.plan.steps import compile_step
 from lakelogic.plan.steps.effects import made_columns
-from lakelogic.plan.types import named, parse_type
+from lakelogic.plan.types import family, named, parse_type, type_name
 from lakelogic.plan.views import find_view_mistakes
 from lakelogic.plan.workbench import Workbench
-from lakelogic.plan.writes import Write, WriteAppend, WriteMerge, WriteOverwrite
+from lakelogic.plan.writes import (
+    Write,
+    WriteAppend,
+    WriteMerge,
+    WriteOverwrite,
+    WriteOverwritePartitions,
+    WriteReplace,
+)
 
 
 def build_plan(
-    contract: Contract, facts: SourceFacts, links: Mapping[str, tuple[Column, ...]], *, has_key: bool = False
+    contract: Contract,
+    facts: SourceFacts,
+    links: Mapping[str, tuple[Column, ...]],
+    *,
+    window: Window | None = None,
+    has_key: bool = False,
 ) -> Plan:
     """Choose the steps that carry out a contract on this source; raises with every mistake at once."""
+    if window is not None:
+        check_window(contract, window)
     gate = pass_gate(contract, facts)
-    bench, checks = _compile(contract, gate, links, text=facts.text, facts=facts)
+    _require_partitions(contract, gate)
+    bench, checks = _compile(contract, gate, links, text=facts.text, facts=facts, window=window)
     return _finish(bench, gate, checks, has_key=has_key, facts=facts)
 
 
@@ -67,10 +84,13 @@ def _compile(
     *,
     text: bool,
     facts: SourceFacts | None,
+    window: Window | None = None,
 ) -> tuple[Workbench, tuple[DatasetCheck, ...]]:
     """The life of a row up to its verdict."""
     relations = {link.name: _link_relation(link.name, links, link.columns) for link in contract.links}
     bench = start_stage(contract, gate, relations, text=text, facts=facts)
+    bench.window = window
+    _narrow_after(bench, None)
     _run_steps(bench, "pre")
     judge_rows(bench, "pre", text=text)
     _run_steps(bench, "post")
@@ -120,12 +140,21 @@ def _read_columns(contract: Contract, gate: Gate, facts: SourceFacts | None) -> 
 def _run_steps(bench: Workbench, phase: str) -> None:
     """The steps of a phase in order; a declared column is cast after the last step that makes it."""
     contract = bench.contract
-    steps = [step for step in contract.transformations if step.phase == phase]
-    made = [made_columns(step, contract.dialect) for step in steps]
-    for index, step in enumerate(steps):
+    steps = [(at, step) for at, step in enumerate(contract.transformations) if step.phase == phase]
+    made = [made_columns(step, contract.dialect) for _, step in steps]
+    for index, (at, step) in enumerate(steps):
         compile_step(step, bench)
         later = frozenset().union(*made[index + 1 :])
         _cast_made(bench, made[index] - later)
+        _narrow_after(bench, at)
+
+
+def _narrow_after(bench: Workbench, position: int | None) -> None:
+    """A run for a window drops the other rows once their date is made; None: as soon as they are read."""
+    name = window_column(bench.contract, bench.window)
+    if name is not None and bench.window is not None and last_maker(bench.contract, name) == position:
+        with bench.reporting("materialization.reprocess.date_column"):
+            narrow_rows(bench, name, bench.window)
 
 
 def _cast_made(bench: Workbench, names: frozenset[str]) -> None:
@@ -167,15 +196,53 @@ def _write(bench: Workbench, finish: Finish) -> Write | None:
         if name not in names and bench.relation.closed:
             problem = SqlProblem("LL238", f"the partition column `{name}` is not in the output")
             bench.problems.append(problem.at(bench.contract.at(f"materialization.partition_by.{index}")))
+    _check_date_column(bench, finish)
+    reprocess, window = materialization.reprocess, bench.window
+    if window is not None and reprocess is not None and materialization.strategy in BY_DAY:
+        return WriteReplace(reprocess.date_column, window.start.isoformat(), window.end.isoformat())
     match materialization.strategy:
         case "overwrite":
             return WriteOverwrite()
+        case "overwrite_partitions":
+            return WriteOverwritePartitions()
+        case "snapshot":
+            days = (window.start.isoformat(), window.end.isoformat()) if window else ("", "")
+            return WriteReplace(materialization.snapshot.date_column, *days)
         case "merge":
             merge = materialization.merge
             chosen = merge.on_duplicate_key or ("latest" if merge.order_by else "fail")
             return WriteMerge(bench.contract.primary_key, merge.order_by, "fail" if chosen == "fail" else "latest")
         case _:
             return WriteAppend()
+
+
+def _check_date_column(bench: Workbench, finish: Finish) -> None:
+    """What a window replaces is looked for in the target, so its column must get there as a date."""
+    assert bench.contract.materialization is not None
+    reprocess = bench.contract.materialization.reprocess
+    if reprocess is None or bench.window is not None:
+        return  # a run for a window looked at the column when it narrowed the rows
+    found = next((c for c in finish.stages[-1].output if c.name == reprocess.date_column), None)
+    where = bench.contract.at("materialization.reprocess.date_column")
+    if found is None and bench.relation.closed:
+        problem = SqlProblem("LL239", f"the date column `{reprocess.date_column}` is not in the output")
+        bench.problems.append(problem.at(where))
+    elif found is not None and family(found.type) not in {"date", "timestamp", "unknown"} and bench.relation.closed:
+        problem = SqlProblem("LL239", f"`{found.name}` is {type_name(found.type)}, and a window is of dates")
+        bench.problems.append(problem.at(where))
+
+
+def _require_partitions(contract: Contract, gate: Gate) -> None:
+    """A partition column that the source lost would put every row into one partition, and replace that."""
+    wanted = contract.materialization.partition_by if contract.materialization else ()
+    lost = [field.name for field in gate.missing if field.name in wanted and field.default is None]
+    if lost:
+        raise PlanError(
+            f"the partition column `{lost[0]}` is not in the source",
+            where=contract.at(f"materialization.partition_by.{wanted.index(lost[0])}"),
+            hint="make it in a step, give the field a default, or take it out of partition_by",
+            code="LL320",
+        )
 
 
 def _link_relation(name: str, facts: Mapping[str, tuple[Column, ...]], columns: Sequence[str]) -> Relation:

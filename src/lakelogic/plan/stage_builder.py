@@ -44,6 +44,7 @@ class StageBuilder:
         new_hidden: Sequence[tuple[str, exp.Expr]] = (),
         drop_hidden: Sequence[str] = (),
         where: exp.Expr | None = None,
+        spared: exp.Expr | None = None,
         source: exp.Expr | None = None,
         effect: Effect = "same",
     ) -> None:
@@ -58,7 +59,7 @@ class StageBuilder:
         query = query.from_(source if source is not None else table(self.relation.name))
         if where is not None:
             # Rows that failed already must reach the quarantine, whatever a filter thinks of their values.
-            query = query.where(any_of([self.failed(), where]))
+            query = query.where(any_of([self.failed() if spared is None else spared, where]))
         self.append(label, query, outputs, [name.alias for name in [*hidden, *added]], effect)
 
     def append(

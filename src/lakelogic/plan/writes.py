@@ -5,7 +5,8 @@ Fields are texts, numbers, flags and tuples of texts only, so that a write survi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from typing import Literal
 
 
@@ -20,6 +21,20 @@ class WriteOverwrite:
 
 
 @dataclass(frozen=True, slots=True)
+class WriteOverwritePartitions:
+    """Replace exactly the partitions that the accepted rows are in; without such rows, nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteReplace:
+    """Replace the rows of the target whose date lies in [start, end) by the accepted ones; without such, nothing."""
+
+    date_column: str
+    start: str = ""  # a day; empty: the day of the run
+    end: str = ""  # the first day after
+
+
+@dataclass(frozen=True, slots=True)
 class WriteMerge:
     """Upsert the accepted rows by key."""
 
@@ -28,4 +43,11 @@ class WriteMerge:
     on_duplicate_key: Literal["latest", "fail"] = "fail"
 
 
-Write = WriteAppend | WriteOverwrite | WriteMerge
+Write = WriteAppend | WriteOverwrite | WriteOverwritePartitions | WriteReplace | WriteMerge
+
+
+def write_of_day(write: Write, day: date) -> Write:
+    """The write as it is done by a run of this day; a plan knows no clock."""
+    if not isinstance(write, WriteReplace) or write.start:
+        return write
+    return replace(write, start=day.isoformat(), end=(day + timedelta(days=1)).isoformat())

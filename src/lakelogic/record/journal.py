@@ -49,6 +49,8 @@ SCHEMA = pa.schema(
         pa.field("recorded_at", _INSTANT, nullable=False),
     ]
 )
+# In the settings of a batch that read some days only; such a batch does not move the position of its source.
+WINDOW_SETTING = "window"
 _PREPARED, _OVER = "lakelogic.prepared", "lakelogic.over"
 
 
@@ -148,9 +150,10 @@ class Journal:
         return max((slice_.version for slice_ in slices if slice_.path == path), default=None)
 
     def _committed_slices(self) -> Iterator[FileSlice | TableSlice]:
-        rows = self._rows(["batch", "state", "slice"], pc.field("state") != "staged")
+        rows = self._rows(["batch", "state", "slice", "settings"], pc.field("state") != "staged")
         committed = {row["batch"] for row in rows if row["state"] == "committed"}
-        return (decode_slice(row["slice"]) for row in rows if row["slice"] and row["batch"] in committed)
+        whole = (row for row in rows if row["slice"] and WINDOW_SETTING not in json.loads(row["settings"] or "{}"))
+        return (decode_slice(row["slice"]) for row in whole if row["batch"] in committed)
 
     def _read_batch(self, number: int) -> Batch:
         rows = {row["state"]: row for row in self._rows(SCHEMA.names, pc.field("batch") == number)}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 
 from loguru import logger
 
 from lakelogic.contract.contract import Contract
 from lakelogic.plan.model import Plan
+from lakelogic.plan.writes import WriteOverwritePartitions, WriteReplace, write_of_day
 from lakelogic.record.ledger import Ledger
 from lakelogic.record.run_log import RuleRecord
 from lakelogic.run.gates import closed_gates, judge_dataset
@@ -27,11 +29,11 @@ class Accounts:
     closed_gates: tuple[str, ...]
     warnings: tuple[str, ...]
 
-    def manifest(self, contract: Contract, plan: Plan, staged: StagedBatch, reason: str) -> Manifest:
+    def manifest(self, contract: Contract, plan: Plan, staged: StagedBatch, reason: str, *, day: date) -> Manifest:
         """All that is needed to publish this batch, now or after a crash."""
         assert plan.write is not None
         return Manifest(
-            write=plan.write,
+            write=write_of_day(plan.write, day),
             target_files=staged.accepted,
             target=target_shape(contract, staged.output),
             quarantine_files=staged.rejected,
@@ -78,6 +80,8 @@ def _warnings(contract: Contract, plan: Plan, staged: StagedBatch, outcomes: tup
     ledger = staged.ledger
     if ledger.quarantined and not ledger.accepted:
         warnings.append(f"All {ledger.quarantined} rows of '{contract.dataset}' were quarantined; nothing was accepted")
+    if not ledger.accepted and isinstance(plan.write, WriteOverwritePartitions | WriteReplace):
+        warnings.append(f"No row was accepted, so nothing of '{contract.dataset}' was replaced")
     for outcome in outcomes:
         if not outcome.passed:
             warnings.append(f"Dataset rule failed: {outcome.name}")

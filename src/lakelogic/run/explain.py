@@ -16,7 +16,7 @@ from lakelogic.engine.duckdb.render import rewrite
 from lakelogic.plan.build import explain_plan
 from lakelogic.plan.model import Plan
 from lakelogic.plan.types import type_name
-from lakelogic.plan.writes import WriteAppend, WriteMerge, WriteOverwrite
+from lakelogic.plan.writes import WriteAppend, WriteMerge, WriteOverwrite, WriteOverwritePartitions, WriteReplace
 
 # How an engine writes a query; both modules need no engine library to say it.
 _RENDERERS: Mapping[str, Callable[[exp.Expr], exp.Expr]] = {"spark": lambda tree: tree, "duckdb": rewrite}
@@ -127,6 +127,11 @@ def _write_words(plan: Plan) -> str:
             return "append: the accepted files are added to the target"
         case WriteOverwrite():
             return "overwrite: the accepted files replace the target's"
+        case WriteOverwritePartitions():
+            return "overwrite_partitions: the accepted files replace the partitions that they belong to"
+        case WriteReplace(date_column=date_column, start=start):
+            days = "the run's window" if start else "the day of the run"
+            return f"replace: the accepted rows replace those whose `{date_column}` is in {days}"
         case WriteMerge(keys=keys, order_by=order_by, on_duplicate_key=on_duplicate_key):
             order = f", latest by {', '.join(order_by)}" if order_by else ""
             return f"merge by {', '.join(keys)}{order}; two rows of one key in a batch: {on_duplicate_key}"

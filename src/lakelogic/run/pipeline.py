@@ -20,11 +20,12 @@ from lakelogic.core.faults import fault_point
 from lakelogic.core.secrets import reveal
 from lakelogic.core.settings import Settings
 from lakelogic.core.slices import FileSlice, FrameSlice, Slice, TableSlice
+from lakelogic.core.window import Window, decode_window, encode_window
 from lakelogic.engine.protocol import Engine, ReadSpec
 from lakelogic.plan.build import build_plan
 from lakelogic.plan.model import LinkRead, Plan
 from lakelogic.plan.writes import WriteMerge
-from lakelogic.record.journal import Batch, Holder, Journal, open_journal
+from lakelogic.record.journal import WINDOW_SETTING, Batch, Holder, Journal, open_journal
 from lakelogic.record.lock import acquire
 from lakelogic.run.accounts import account_for
 from lakelogic.run.manifest import Manifest, decode_manifest, encode_manifest
@@ -52,6 +53,7 @@ class RunContext:
     wait_s: float = 0
     source: str | None = None  # a path given by the caller instead of the contract's
     on_phase: Callable[[str], None] = lambda phase: None
+    window: Window | None = None  # the days that this run is for; None: what is new
 
     @property
     def engine(self) -> Engine:
@@ -80,13 +82,14 @@ def run_contract(contract: Contract, context: RunContext) -> RunResult:
 
 def _run_batch(run: Run, journal: Journal, chosen: Slice, reason: str) -> RunResult:
     plan, spec, links = make_plan(run.contract, run.context, chosen)
+    window = encode_window(run.context.window)
     batch = journal.prepare(
         chosen,
         run_id=run.run_id,
         fingerprint=plan.fingerprint,
         started_at=run.started_at,
         holder=run.holder,
-        settings={"reason": reason},
+        settings={"reason": reason, **({WINDOW_SETTING: window} if window else {})},
     )
     fault_point("after_prepare")
     return _stage_and_publish(run, journal, batch, plan, spec, links, reason)
@@ -114,7 +117,7 @@ def _stage_and_publish(
         journal.abandon(batch, "; ".join(accounts.closed_gates))
         discard(area, batch.number)
         return gate_result(run, accounts)
-    manifest = accounts.manifest(run.contract, plan, staged, reason)
+    manifest = accounts.manifest(run.contract, plan, staged, reason, day=run.started_at.date())
     try:
         check_tables(run.tables, manifest, evolves=run.contract.schema_policy.evolution != "strict")
     except LakeLogicError as error:
@@ -143,7 +146,10 @@ def _finish_pending(run: Run, journal: Journal) -> RunResult | None:
     if pending is None:
         return None
     logger.warning(f"Finishing batch {pending.number} of an interrupted run ({pending.run_id}, {pending.state})")
-    again = replace(run, run_id=pending.run_id, started_at=pending.started_at)
+    window = decode_window(pending.settings.get(WINDOW_SETTING))
+    again = replace(
+        run, run_id=pending.run_id, started_at=pending.started_at, context=replace(run.context, window=window)
+    )
     if pending.state == "staged" and pending.manifest is not None:
         return _publish(again, journal, pending, decode_manifest(pending.manifest))
     if changed := changed_file(pending.slice):
@@ -164,7 +170,8 @@ def _choose_slice(run: Run, journal: Journal) -> tuple[Slice | None, str]:
         path,
         pattern=source.pattern if source and not given else None,
         format=source.format if source and not given else None,
-        load_mode=source.load_mode if source else "full",
+        # Rows of these days may stand in any file, also in those that were read before.
+        load_mode=source.load_mode if source and run.context.window is None else "full",
         position=position,
         on_empty=source.on_empty if source else "skip",
     )
@@ -178,7 +185,7 @@ def make_plan(contract: Contract, context: RunContext, chosen: Slice) -> tuple[P
     facts = engine.inspect(spec, chosen)
     links = locate_links(contract, context.settings)
     known = {link.name: engine.inspect_link(link) for link in links}
-    plan = build_plan(contract, facts, known, has_key=has_key)
+    plan = build_plan(contract, facts, known, window=context.window, has_key=has_key)
     check_plan(plan, engine, has_key=has_key)
     wanted = tuple(column.name for column in plan.read)
     return plan, replace(spec, columns=wanted), _with_filters(plan, links)

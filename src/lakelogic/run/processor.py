@@ -12,6 +12,7 @@ from lakelogic.core.clock import Clock, SystemClock
 from lakelogic.core.keys import derive_keys
 from lakelogic.core.secrets import reveal
 from lakelogic.core.settings import Settings, read_settings
+from lakelogic.core.window import Window
 from lakelogic.engine.protocol import Engine
 from lakelogic.engine.registry import EngineOptions, open_engine
 from lakelogic.run.check import check_frame, check_source
@@ -55,9 +56,9 @@ class DataProcessor:
         self._clock = clock or SystemClock()
         self._engine: Engine | None = None
 
-    def run(self) -> RunResult:
-        """Read what is new, check it, publish it; without a target only check."""
-        return self._run(None)
+    def run(self, *, window: Window | None = None) -> RunResult:
+        """Read what is new, check it, publish it; without a target only check. A window replaces its days only."""
+        return self._run(None, window)
 
     def run_source(self, path: str | os.PathLike[str]) -> RunResult:
         """The same for another path or table than the contract's source."""
@@ -67,14 +68,21 @@ class DataProcessor:
         """Check the rows of a frame; writes to no table, so it can be used inside foreachBatch."""
         return check_frame(self.contract, frame, self._context(None))
 
-    def _run(self, source: str | None) -> RunResult:
+    def _run(self, source: str | None, window: Window | None = None) -> RunResult:
         target = self.contract.materialization.target_path if self.contract.materialization else None
         run = run_contract if target else check_source
-        return run(self.contract, self._context(source))
+        return run(self.contract, self._context(source, window))
 
-    def _context(self, source: str | None) -> RunContext:
+    def _context(self, source: str | None, window: Window | None = None) -> RunContext:
         return RunContext(
-            self._settings, self._engine_name, lambda: self.engine, self._clock, self._wait_s, source, self._on_phase
+            self._settings,
+            self._engine_name,
+            lambda: self.engine,
+            self._clock,
+            self._wait_s,
+            source,
+            self._on_phase,
+            window,
         )
 
     @property

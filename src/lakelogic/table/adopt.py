@@ -8,15 +8,19 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
-from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
-from lakelogic.core.errors import CapabilityError, PlanError, RunError
+from lakelogic.core.errors import CapabilityError, RunError
 from lakelogic.plan.files import StagedFile
+from lakelogic.plan.writes import WriteOverwrite
+from lakelogic.table.commit_properties import commit_properties
 from lakelogic.table.delta_schema import add_columns, delta_schema, plan_evolution
-from lakelogic.table.obstacles import adoption_obstacle, property_obstacle
+from lakelogic.table.obstacles import adoption_obstacle, property_obstacle, refuse_append_only
 from lakelogic.table.protocol import Commit, CommitId, TableShape
+from lakelogic.table.replaced import Replaced
+from lakelogic.table.rewrite import replace_rows
 from lakelogic.table.stats import INDEXED_COLUMNS, FileStats, read_stats, render_stats
 
 Mode = Literal["append", "overwrite"]
@@ -52,8 +56,17 @@ def _commit_metrics(entry: dict[str, Any]) -> dict[str, int]:
     return {name: int(value) for name, value in metrics.items() if str(value).isdigit()}
 
 
-def adopt_files(path: str, mode: Mode, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
-    """Create the table with these files, append them, or replace all files of the version seen by them."""
+def adopt_files(
+    path: str,
+    mode: Mode,
+    files: Sequence[StagedFile],
+    shape: TableShape,
+    commit_id: CommitId,
+    *,
+    replaced: Replaced | None = None,
+) -> Commit:
+    """Create the table with these files, append them, or let them take the place of others: all of the version
+    seen, or those that `replaced` names."""
     table = find_table(path)
     if done := find_commit(table, commit_id):
         return done
@@ -66,10 +79,13 @@ def adopt_files(path: str, mode: Mode, files: Sequence[StagedFile], shape: Table
             hint="run on Spark, whose Delta writer is used for such tables",
         )
     if mode == "overwrite":
-        _refuse_append_only(table, path)
+        refuse_append_only(table, WriteOverwrite())
     table = evolve(table, shape)
     actions = _add_actions(path, files, shape, table)
-    _write(table, mode, actions, shape, commit_id)
+    if replaced is not None and replaced.filters is None:
+        replace_rows(table, path, files, shape, replaced, commit_id)
+    else:
+        _write(table, mode, actions, shape, commit_id, replaced)
     return Commit(_committed_version(path, commit_id), metrics=_metrics(files))
 
 
@@ -123,7 +139,7 @@ def _create(path: str, files: Sequence[StagedFile], shape: TableShape, commit_id
             partition_by=list(shape.partition_by),
             description=shape.description,
             configuration=dict(shape.properties),
-            commit_properties=_commit_properties(commit_id),
+            commit_properties=commit_properties(commit_id),
         )
     except DeltaError as error:
         raise RunError(f"the table `{path}` could not be created: {error}", code="LL441") from error
@@ -138,14 +154,22 @@ def _refuse_properties(shape: TableShape) -> None:
         )
 
 
-def _write(table: DeltaTable, mode: Mode, actions: list[AddAction], shape: TableShape, commit_id: CommitId) -> None:
+def _write(
+    table: DeltaTable,
+    mode: Mode,
+    actions: list[AddAction],
+    shape: TableShape,
+    commit_id: CommitId,
+    replaced: Replaced | None = None,
+) -> None:
     try:
         table.create_write_transaction(
             list(actions),
             mode,
             table.schema(),
             list(shape.partition_by),
-            commit_properties=_commit_properties(commit_id),
+            partition_filters=list(replaced.filters) if replaced and replaced.filters else None,
+            commit_properties=commit_properties(commit_id),
         )
     except DeltaError as error:
         raise RunError(
@@ -154,13 +178,6 @@ def _write(table: DeltaTable, mode: Mode, actions: list[AddAction], shape: Table
             hint="run again: the staged files are kept, and only the commit is repeated",
             retryable=True,
         ) from error
-
-
-def _commit_properties(commit_id: CommitId) -> CommitProperties:
-    return CommitProperties(
-        custom_metadata={"userMetadata": commit_id.as_metadata()},
-        app_transactions=[Transaction(commit_id.app_id, commit_id.batch)],
-    )
 
 
 def _add_actions(
@@ -217,14 +234,6 @@ def _check_not_null(file: StagedFile, stats: FileStats, not_null: frozenset[str]
                 code="LL443",
                 hint="mark the field `required: true`, so that such rows go to quarantine",
             )
-
-
-def _refuse_append_only(table: DeltaTable, path: str) -> None:
-    if table.metadata().configuration.get("delta.appendOnly", "false").lower() == "true":
-        raise PlanError(
-            f"the table `{path}` only takes appends (delta.appendOnly)",
-            hint="use strategy append, or take the property off the table",
-        )
 
 
 def _stats_limit(properties: Mapping[str, str]) -> int:

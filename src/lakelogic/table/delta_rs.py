@@ -7,10 +7,13 @@ from typing import assert_never
 
 from lakelogic.core.errors import CapabilityError
 from lakelogic.plan.files import StagedFile
-from lakelogic.plan.writes import Write, WriteAppend, WriteMerge, WriteOverwrite
+from lakelogic.plan.writes import Write, WriteAppend, WriteMerge, WriteOverwrite, WriteOverwritePartitions, WriteReplace
 from lakelogic.table.adopt import adopt_files, find_committed, find_table
 from lakelogic.table.delta_schema import check_shape
+from lakelogic.table.obstacles import refuse_append_only
 from lakelogic.table.protocol import Commit, CommitId, TableLocation, TableShape
+from lakelogic.table.replaced import find_replaced
+from lakelogic.table.rewrite import refuse_path
 
 
 class DeltaRsTable:
@@ -23,7 +26,17 @@ class DeltaRsTable:
         return find_committed(find_table(self.location.path), app_id)
 
     def check(self, write: Write, files: Sequence[StagedFile], shape: TableShape, *, evolves: bool) -> None:
-        check_shape(find_table(self.location.path), shape, evolves=evolves)
+        table = find_table(self.location.path)
+        check_shape(table, shape, evolves=evolves)
+        refuse_append_only(table, write)
+        if table is not None:
+            self._check_rewrite(write, files, shape)
+
+    def _check_rewrite(self, write: Write, files: Sequence[StagedFile], shape: TableShape) -> None:
+        if not isinstance(write, WriteReplace | WriteOverwritePartitions) or not files:
+            return
+        if find_replaced(write, files, shape).filters is None:
+            refuse_path(self.location.path)
 
     def commit(self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
         match write:
@@ -31,6 +44,11 @@ class DeltaRsTable:
                 return adopt_files(self.location.path, "append", files, shape, commit_id)
             case WriteOverwrite():
                 return adopt_files(self.location.path, "overwrite", files, shape, commit_id)
+            case WriteReplace() | WriteOverwritePartitions():
+                if not files:  # nothing to put in the place of others
+                    return adopt_files(self.location.path, "append", files, shape, commit_id)
+                replaced = find_replaced(write, files, shape)
+                return adopt_files(self.location.path, "overwrite", files, shape, commit_id, replaced=replaced)
             case WriteMerge():
                 raise CapabilityError(
                     "strategy `merge` without Spark is not supported yet",

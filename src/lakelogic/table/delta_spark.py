@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from lakelogic.core.errors import PlanError
 from lakelogic.plan.files import StagedFile
-from lakelogic.plan.writes import Write, WriteAppend, WriteMerge, WriteOverwrite
+from lakelogic.plan.writes import Write, WriteAppend, WriteMerge, WriteOverwrite, WriteOverwritePartitions, WriteReplace
 from lakelogic.table.adopt import Mode, adopt_files, find_commit, find_committed, find_table
 from lakelogic.table.delta_schema import check_shape, plan_evolution
-from lakelogic.table.obstacles import adoption_obstacle
+from lakelogic.table.obstacles import adoption_obstacle, refuse_append_only
 from lakelogic.table.protocol import Commit, CommitId, TableLocation, TableShape
+from lakelogic.table.replaced import Replaced, find_replaced
 from lakelogic.table.spark_merge import check_merge, commit_merge
 from lakelogic.table.spark_staged import committed, read_staged, session_confs, spark_errors
 
@@ -31,7 +32,9 @@ class SparkDeltaTable:
         return find_committed(find_table(self.location.path), app_id)
 
     def check(self, write: Write, files: Sequence[StagedFile], shape: TableShape, *, evolves: bool) -> None:
-        check_shape(find_table(self.location.path), shape, evolves=evolves)
+        table = find_table(self.location.path)
+        check_shape(table, shape, evolves=evolves)
+        refuse_append_only(table, write)
         if isinstance(write, WriteMerge):
             check_merge(self._spark, self.location.path, write, files, shape)
 
@@ -41,6 +44,8 @@ class SparkDeltaTable:
                 commit = self._commit_files("append", files, shape, commit_id)
             case WriteOverwrite():
                 commit = self._commit_files("overwrite", files, shape, commit_id)
+            case WriteReplace() | WriteOverwritePartitions():
+                commit = self._replace(write, files, shape, commit_id)
             case WriteMerge():
                 commit = commit_merge(self._spark, self.location.path, write, files, shape, commit_id)
             case _:
@@ -54,17 +59,39 @@ class SparkDeltaTable:
         if isinstance(write, WriteMerge):
             return "merge"
         table = find_table(self.location.path)
-        obstacle = table and adoption_obstacle(table, overwrite=isinstance(write, WriteOverwrite))
+        obstacle = table and adoption_obstacle(table, overwrite=not isinstance(write, WriteAppend))
         return f"rewrite: the table has {obstacle}" if obstacle else "adopt"
 
-    def _commit_files(self, mode: Mode, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
+    def _replace(
+        self,
+        write: WriteReplace | WriteOverwritePartitions,
+        files: Sequence[StagedFile],
+        shape: TableShape,
+        commit_id: CommitId,
+    ) -> Commit:
+        if not files:  # nothing to put in the place of others
+            return self._commit_files("append", files, shape, commit_id)
+        return self._commit_files("overwrite", files, shape, commit_id, find_replaced(write, files, shape))
+
+    def _commit_files(
+        self,
+        mode: Mode,
+        files: Sequence[StagedFile],
+        shape: TableShape,
+        commit_id: CommitId,
+        replaced: Replaced | None = None,
+    ) -> Commit:
         table = find_table(self.location.path)
-        if table is None or adoption_obstacle(table, overwrite=mode == "overwrite") is None:
-            return adopt_files(self.location.path, mode, files, shape, commit_id)
+        whole_files = replaced is None or replaced.filters is not None
+        if table is None or (whole_files and adoption_obstacle(table, overwrite=mode == "overwrite") is None):
+            return adopt_files(self.location.path, mode, files, shape, commit_id, replaced=replaced)
         if done := find_commit(table, commit_id):
             return done
         grows = bool(plan_evolution(table, shape).new_columns)
-        _rewrite(self._spark, self.location.path, mode, files, shape, commit_id, grows=grows)
+        options = {"mergeSchema": str(grows).lower()}
+        if replaced is not None:
+            options["replaceWhere"] = replaced.sql("spark")
+        _rewrite(self._spark, self.location.path, mode, files, shape, commit_id, options)
         return committed(self.location.path, commit_id)
 
 
@@ -82,8 +109,7 @@ def _rewrite(
     files: Sequence[StagedFile],
     shape: TableShape,
     commit_id: CommitId,
-    *,
-    grows: bool,
+    options: Mapping[str, str],
 ) -> None:
     with spark_errors(f"the write to `{path}`"), session_confs(spark, {"spark.sql.session.timeZone": "UTC"}):
         (
@@ -93,7 +119,7 @@ def _rewrite(
             .option("txnAppId", commit_id.app_id)
             .option("txnVersion", str(commit_id.batch))
             .option("userMetadata", commit_id.as_metadata())
-            .option("mergeSchema", str(grows).lower())
+            .options(**options)
             .save(path)
         )
 

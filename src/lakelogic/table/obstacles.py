@@ -11,6 +11,9 @@ from collections.abc import Mapping
 
 from deltalake import DeltaTable, Field
 
+from lakelogic.core.errors import PlanError
+from lakelogic.plan.writes import Write, WriteAppend
+
 # Writer features that ask nothing of an adopted file, or whose use is looked up in properties and fields
 # below.
 _KNOWN_FEATURES = frozenset(
@@ -70,6 +73,18 @@ def property_obstacle(properties: Mapping[str, str]) -> str | None:
         if key.startswith("delta.feature.") and key.removeprefix("delta.feature.") not in _KNOWN_FEATURES:
             return f"table feature `{key.removeprefix('delta.feature.')}`"
     return None
+
+
+def refuse_append_only(table: DeltaTable | None, write: Write) -> None:
+    """Raise where a table takes appends only, and a write would change or remove rows."""
+    if table is None or isinstance(write, WriteAppend) or getattr(write, "insert_only", False):
+        return
+    if table.metadata().configuration.get("delta.appendOnly", "false").lower() == "true":
+        raise PlanError(
+            f"the table `{table.table_uri}` only takes appends (delta.appendOnly)",
+            hint="use strategy append, or take the property off the table",
+            code="LL334",
+        )
 
 
 def _field_obstacle(fields: list[Field]) -> str | None:

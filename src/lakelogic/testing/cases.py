@@ -3,6 +3,7 @@
 case/contract.yaml           the contract
 case/input.csv, data/...     what it reads, beside it; `x.parquet.json` is written as `x.parquet`
 case/settings.json           optional: {"environ": {..}, "clock": "..", "first": ["bronze.yaml"]}
+case/run_1/run.json          optional: {"clock": "..", "window": ["first day", "last day"]} of that run
 case/run_1/, run_2/, ...     optional: files laid over the folder before each run; each has its `expected/`
 case/expected/good.jsonl     rows of the target, on the columns that it names
 case/expected/bad.jsonl      rows of the quarantine, likewise
@@ -15,7 +16,7 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from lakelogic.contract.contract import Contract
 from lakelogic.core.clock import FixedClock
 from lakelogic.core.errors import CapabilityError, LakeLogicError
 from lakelogic.core.settings import read_settings
+from lakelogic.core.window import window_of_days
 from lakelogic.run.places import find_places
 from lakelogic.run.processor import DataProcessor
 from lakelogic.run.result import RunResult
@@ -32,6 +34,7 @@ from lakelogic.testing.inputs import write_tables
 from lakelogic.testing.rows import Row, difference, plain
 
 CONTRACT = "contract.yaml"
+RUN_SETTINGS = "run.json"
 DEFAULT_CLOCK = "2026-03-28T12:00:00+00:00"
 
 
@@ -63,6 +66,10 @@ class Case:
     def runs(self) -> tuple[Path | None, ...]:
         """The folders to lay over before each run; one run without any where there are none."""
         return tuple(sorted(self.folder.glob("run_*"))) or (None,)
+
+    def run_settings(self, run: Path | None) -> Mapping[str, Any]:
+        path = (run or self.folder) / RUN_SETTINGS
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     def expected(self, run: Path | None) -> Expected:
         folder = (run or self.folder) / "expected"
@@ -102,12 +109,12 @@ class _CaseRun:
                 _lay_over(run, self.scratch)
             expected = self.case.expected(run)
             where = f"{run.name}: " if run else ""
-            yield from (where + line for line in self._compare_run(expected, number))
+            yield from (where + line for line in self._compare_run(expected, number, run))
 
-    def _compare_run(self, expected: Expected, number: int) -> Iterator[str]:
+    def _compare_run(self, expected: Expected, number: int, run: Path | None) -> Iterator[str]:
         refused = expected.result.get("cannot", {}).get(self.engine)
         try:
-            result = self._run(CONTRACT)
+            result = self._run(CONTRACT, self.case.run_settings(run))
         except CapabilityError as error:
             if refused is None or refused not in str(error):
                 yield f"refused: {error}"
@@ -124,12 +131,14 @@ class _CaseRun:
         yield from _compare_result(result, expected.result)
         yield from self._compare_tables(expected)
 
-    def _run(self, contract: str) -> RunResult:
-        with self._processor(contract) as processor:
-            return processor.run()
+    def _run(self, contract: str, run: Mapping[str, Any] | None = None) -> RunResult:
+        days = [date.fromisoformat(day) for day in (run or {}).get("window", ())]
+        with self._processor(contract, run) as processor:
+            return processor.run(window=window_of_days(*days) if days else None)
 
-    def _processor(self, contract: str) -> DataProcessor:
-        clock = FixedClock(datetime.fromisoformat(self.case.settings.get("clock", DEFAULT_CLOCK)))
+    def _processor(self, contract: str, run: Mapping[str, Any] | None = None) -> DataProcessor:
+        told = {"clock": DEFAULT_CLOCK, **self.case.settings, **(run or {})}
+        clock = FixedClock(datetime.fromisoformat(told["clock"]))
         settings = read_settings(self.case.settings.get("environ", {}))
         return DataProcessor(self.scratch / contract, self.engine, self.spark, settings=settings, clock=clock)
 
@@ -206,7 +215,7 @@ def _compare_result(result: RunResult, expected: Mapping[str, Any]) -> Iterator[
 
 
 def _lay_over(folder: Path, scratch: Path) -> None:
-    left_out = shutil.ignore_patterns("expected", "run_*", "settings.json")
+    left_out = shutil.ignore_patterns("expected", "run_*", "settings.json", RUN_SETTINGS)
     shutil.copytree(folder, scratch, dirs_exist_ok=True, ignore=left_out)
     write_tables(scratch)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass, field
+from datetime import date
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from lakelogic.core.errors import CapabilityError, ContractError, GateError, Place, Problem, RunError
 from lakelogic.core.secrets import Secret
+from lakelogic.core.window import Window
 
 RESULT: dict[str, Any] = {
     "run_id": "r1",
@@ -47,7 +49,8 @@ class FakeProcessor:
     def __exit__(self, *_: object) -> None:
         self.made_with["closed"] = True
 
-    def run(self) -> FakeProcessor:
+    def run(self, *, window: Window | None = None) -> FakeProcessor:
+        self.made_with["window"] = window
         self.made_with["on_phase"]("reading")
         if self.ending:
             raise self.ending
@@ -90,6 +93,15 @@ def test_options_reach_the_processor(lakelogic: Any, processor: FakeProcessor) -
     )
     assert (made["overrides"], made["master"], made["remote"]) == (("a.b=c", "d=e"), "local[1]", "sc://h")
     assert (made["wait_s"], made["closed"]) == (7, True)
+
+
+def test_reprocess_dates_name_both_days(lakelogic: Any, processor: FakeProcessor) -> None:
+    lakelogic("run", "c.yaml", "--reprocess-start-date", "2026-03-01", "--reprocess-end-date", "2026-03-02")
+    assert processor.made_with["window"] == Window(date(2026, 3, 1), date(2026, 3, 3))
+    lakelogic("run", "c.yaml", "--reprocess-start-date", "2026-03-01")
+    assert processor.made_with["window"] == Window(date(2026, 3, 1), date(2026, 3, 2))
+    assert lakelogic("run", "c.yaml", "--reprocess-start-date", "soon").code == 2
+    assert lakelogic("run", "c.yaml", "--reprocess-end-date", "2026-03-01").code == 2
 
 
 def test_the_environment_chooses_where_no_option_does(

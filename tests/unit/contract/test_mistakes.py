@@ -14,6 +14,17 @@ Load = Callable[..., Draft]
 
 # name: text, code, line, column, words of the message, words of the hint
 MISTAKES: dict[str, tuple[str, str, int, int, str, str]] = {
+    "partitions to overwrite are not named": (
+        "materialization:\n  strategy: overwrite_partitions", "LL159", 2, 13, "needs partitions", "partition_by",
+    ),
+    "a window for a strategy that knows keys": (
+        "primary_key: a\nmaterialization:\n  strategy: merge\n  reprocess: { date_column: d }", "LL159", 4, 14,
+        "`merge` does not replace rows by date", "take `reprocess` away",
+    ),
+    "overwrite of a table that takes appends only": (
+        "materialization:\n  strategy: overwrite\n  table_properties: { delta.appendOnly: true }", "LL159", 2, 13,
+        "takes appends only", "use `append`",
+    ),
     "unknown key": ("datset: a", "LL110", 1, 1, "`datset` is not a key of a contract", "`dataset`"),
     "unknown key of a block": (
         "source:\n  path: a.csv\n  formt: csv", "LL110", 3, 3, "`formt` is not a key of `source`", "`format`",

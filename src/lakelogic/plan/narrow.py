@@ -1,0 +1,91 @@
+"""Narrowing: a run for a window keeps the rows of its days, as early as their date is known."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from sqlglot import exp
+
+from lakelogic.contract.contract import Contract
+from lakelogic.core.errors import PlanError
+from lakelogic.core.window import Window
+from lakelogic.plan.checks import has_failed, mask_name, place_of
+from lakelogic.plan.expressions import all_of, any_of, cast, column, text
+from lakelogic.plan.model import Check
+from lakelogic.plan.sql import SqlProblem
+from lakelogic.plan.stage_builder import keep
+from lakelogic.plan.steps.effects import made_columns
+from lakelogic.plan.types import family, named, type_name
+from lakelogic.plan.workbench import Workbench
+
+# Strategies whose rows can be replaced by day. The others know their rows by key.
+BY_DAY = ("append", "overwrite", "overwrite_partitions")
+
+
+def check_window(contract: Contract, window: Window) -> None:
+    """Raise where a contract does not say what a window replaces."""
+    target = contract.materialization
+    if target is not None and target.strategy == "snapshot":
+        if window.days > 1:
+            raise PlanError(
+                f"a snapshot is of one day, and the window has {window.days}", code="LL350", hint="name one day"
+            )
+        return
+    if target is None or target.target_path is None or target.reprocess is None:
+        raise PlanError(
+            "a window needs to know the date of a row",
+            code="LL350",
+            hint="name its column under materialization.reprocess: {date_column: ...}",
+        )
+
+
+def window_column(contract: Contract, window: Window | None) -> str | None:
+    """The column that rows are narrowed by; None where all rows are wanted."""
+    target = contract.materialization
+    if window is None or target is None or target.reprocess is None or target.strategy not in BY_DAY:
+        return None
+    return target.reprocess.date_column
+
+
+def last_maker(contract: Contract, name: str) -> int | None:
+    """The position of the step after which a column stays as it is; None where the source has it."""
+    makers = [n for n, step in enumerate(contract.transformations) if name in made_columns(step, contract.dialect)]
+    late = [n for n in makers if contract.transformations[n].phase == "post"]
+    return (late or makers)[-1] if makers else None
+
+
+def narrow_rows(bench: Workbench, name: str, window: Window) -> None:
+    """Keep the rows of the window, and those whose date cannot be read: they belong in the quarantine."""
+    found = bench.require(name)
+    if family(found.type) not in {"date", "timestamp"}:
+        raise SqlProblem(
+            "LL239",
+            f"`{name}` is {type_name(found.type)}, and a window is of dates",
+            "declare the column as date, timestamp or timestamp_ntz in model.fields",
+        )
+    inside = all_of(
+        [
+            exp.GTE(this=column(name), expression=cast(text(_first_moment(window.start, found.type)), found.type)),
+            exp.LT(this=column(name), expression=cast(text(_first_moment(window.end, found.type)), found.type)),
+        ]
+    )
+    spared = [check for check in bench.builder.book.checks if _hides_date(check, name)]
+    undated = any_of([has_failed(check, column(mask_name(place_of(check)[0]))) for check in spared])
+    bench.builder.project(
+        f"window {window} of {name}",
+        [keep(c) for c in bench.relation.columns],
+        where=inside,
+        spared=undated,
+        effect="removes",
+    )
+
+
+def _hides_date(check: Check, name: str) -> bool:
+    return check.kind in {"malformed", "step_error"} or (check.kind == "cast" and check.column == name)
+
+
+def _first_moment(day: date, type_: exp.DataType) -> str:
+    if family(type_) == "date":
+        return day.isoformat()
+    naive = type_.this == named("timestamp_ntz").this
+    return f"{day.isoformat()} 00:00:00" + ("" if naive else "+00:00")
