@@ -22,6 +22,8 @@ def print_summary(result: Mapping[str, Any]) -> None:
         f"read {counts['read']} = accepted {counts['accepted']} + quarantined {counts['quarantined']}"
         + _declared(result["ledger"])
     )
+    if result.get("changes"):
+        print_text("target rows: " + ", ".join(f"{number} {what}" for what, number in result["changes"].items()))
     if result["ledger"]:
         rows = [[line[column] for column in _LEDGER] for line in result["ledger"]]
         print_table(_LEDGER, rows, title="Ledger", right=" ".join(_LEDGER[1:]))

@@ -21,6 +21,7 @@ def check_contract(contract: Contract) -> Iterator[Problem]:
         _names_are_unique, _key_is_agreed, _key_is_there, _columns_are_declared, _links_are_declared,
         _links_have_a_place, _limits_are_in_order, _source_is_complete, _bins_have_limits, _masking_fits,
         _overwrite_fits,
+        _merge_agrees,
     )  # fmt: skip
     return chain.from_iterable(check(contract) for check in checks)
 
@@ -204,3 +205,18 @@ def _overwrite_fits(contract: Contract) -> Iterator[Problem]:
     if only_appends and target.strategy != "append":
         message = f"a table with `delta.appendOnly` takes appends only, and the strategy is `{target.strategy}`"
         yield Problem("LL159", message, contract.at("materialization.strategy"), "use `append`, or drop the property")
+
+
+def _merge_agrees(contract: Contract) -> Iterator[Problem]:
+    if contract.materialization is None:
+        return
+    merge = contract.materialization.merge
+    if merge.on_duplicate_key == "latest" and not merge.order_by:
+        message = "`on_duplicate_key: latest` needs an order, or the winner would be random"
+        hint = "name a column under materialization.merge.order_by"
+        yield Problem("LL152", message, contract.at("materialization.merge.on_duplicate_key"), hint)
+    for key in ("update_columns", "delete_when"):
+        if merge.insert_only and getattr(merge, key) is not None:
+            message = f"`insert_only` leaves rows that are there alone, and `{key}` would change them"
+            place = contract.at(f"materialization.merge.{key}")
+            yield Problem("LL165", message, place, "take one of the two away")

@@ -350,7 +350,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     "Merge": {
         "order_by": "Order among rows of one key; the latest wins.",
         "on_duplicate_key": "What happens when a batch has a key twice.",
-        "update_columns": "Columns that an update may change; all where none are given.",
+        "update_columns": "Columns that an update may change; all where this is left out.",
         "insert_only": "Leave rows that are there already as they are.",
         "delete_when": "SQL condition for rows that delete their key.",
     },

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from lakelogic.contract.grammar import ContractModel, Duration, Flag, Property, Scalar, Text, Texts, block
+from lakelogic.contract.grammar import ContractModel, Duration, Flag, Property, Scalar, SomeTexts, Text, Texts, block
 
 Strategy = Literal["append", "merge", "scd2", "cdc", "overwrite", "overwrite_partitions", "snapshot"]
 
@@ -15,7 +15,7 @@ class Merge(ContractModel):
     order_by: Texts = ()
     # None: `latest` where there is an order, else `fail`; a random winner is never chosen.
     on_duplicate_key: Literal["latest", "quarantine", "fail"] | None = None
-    update_columns: Texts = ()
+    update_columns: SomeTexts | None = None  # None: all; a list that is empty would say the opposite
     insert_only: Flag = False
     delete_when: Text | None = None
 

@@ -15,7 +15,8 @@ from lakelogic.plan.dataset_rules import columns_of, compile_dataset_rule, uniqu
 from lakelogic.plan.finish import Finish, finish_stages
 from lakelogic.plan.intake import start_stage
 from lakelogic.plan.judge import judge_rows
-from lakelogic.plan.model import Column, DatasetCheck, LinkRead, Plan, SourceFacts
+from lakelogic.plan.merging import merge_write, prepare_merge
+from lakelogic.plan.model import Column, DatasetCheck, LinkRead, Plan, SourceFacts, table_columns
 from lakelogic.plan.narrow import BY_DAY, check_window, last_maker, narrow_rows, window_column
 from lakelogic.plan.relation import Relation
 from lakelogic.plan.schema_gate import Gate, assumed_columns, pass_gate
@@ -28,7 +29,6 @@ from lakelogic.plan.workbench import Workbench
 from lakelogic.plan.writes import (
     Write,
     WriteAppend,
-    WriteMerge,
     WriteOverwrite,
     WriteOverwritePartitions,
     WriteReplace,
@@ -95,6 +95,7 @@ def _compile(
     judge_rows(bench, "pre", text=text)
     _run_steps(bench, "post")
     judge_rows(bench, "post", text=False)
+    prepare_merge(bench)
     return bench, _dataset_checks(bench, bench.relation)
 
 
@@ -117,7 +118,7 @@ def _finish(
         stages=finish.stages,
         dataset_checks=checks,
         write=_write(bench, finish),
-        output=finish.stages[-1].output,
+        output=table_columns(finish.stages[-1].output),
         judged_stage=len(finish.stages) - (2 if needs_clear else 1),
         read=_read_columns(contract, gate, facts),
         personal=finish.personal,
@@ -209,9 +210,7 @@ def _write(bench: Workbench, finish: Finish) -> Write | None:
             days = (window.start.isoformat(), window.end.isoformat()) if window else ("", "")
             return WriteReplace(materialization.snapshot.date_column, *days)
         case "merge":
-            merge = materialization.merge
-            chosen = merge.on_duplicate_key or ("latest" if merge.order_by else "fail")
-            return WriteMerge(bench.contract.primary_key, merge.order_by, "fail" if chosen == "fail" else "latest")
+            return merge_write(bench, finish.stages[-1].output)
         case _:
             return WriteAppend()
 

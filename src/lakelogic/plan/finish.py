@@ -11,7 +11,7 @@ from lakelogic.contract.contract import Contract
 from lakelogic.plan.expressions import alias, cast, null_of, placeholder, text
 from lakelogic.plan.lineage import lineage_outputs
 from lakelogic.plan.masking import HASHES, NEEDS_KEY, mask_output
-from lakelogic.plan.model import HIDDEN_PREFIX, RAW_COLUMN, Column, Stage
+from lakelogic.plan.model import HELPER_COLUMNS, HIDDEN_PREFIX, RAW_COLUMN, Column, Stage
 from lakelogic.plan.relation import Relation
 from lakelogic.plan.schema_gate import Gate, rename_aliases
 from lakelogic.plan.sql import SqlProblem
@@ -68,6 +68,7 @@ def _with_columns(stage: Stage, wanted: Sequence[Column]) -> Stage:
 def _carried(builder: StageBuilder, gate: Gate) -> list[Output]:
     """Between stages nothing is masked or stamped yet; what was read comes along."""
     types = {f"{RAW_COLUMN}{number}": c.type for number, c in enumerate(gate.columns)}
+    types |= {name: named(type_) for name, type_ in HELPER_COLUMNS.items()}
     hidden = [Column(n, types.get(n, string_type())) for n in builder.relation.hidden if is_carried(n)]
     return [keep(c) for c in (*builder.relation.columns, *hidden)]
 
@@ -83,7 +84,9 @@ def _target_columns(bench: Workbench, gate: Gate) -> list[Output]:
             outputs.append(mask_output(found, field.masking))
         else:
             outputs.append(keep(found))
-    return [*outputs, *_snapshot_date(bench), *lineage_outputs(contract.lineage, contract.version, relation.hidden)]
+    helpers = [keep(Column(name, named(type_))) for name, type_ in HELPER_COLUMNS.items() if name in relation.hidden]
+    lineage = lineage_outputs(contract.lineage, contract.version, relation.hidden)
+    return [*outputs, *_snapshot_date(bench), *lineage, *helpers]
 
 
 def _snapshot_date(bench: Workbench) -> list[Output]:

@@ -16,6 +16,7 @@ from lakelogic.plan.steps.effects import made_columns
 from lakelogic.plan.workbench import Workbench
 
 Phase = Literal["pre", "post"]
+KEYED = frozenset({"merge"})  # strategies that find a row by its key
 
 
 def judge_rows(bench: Workbench, phase: Phase, *, text: bool) -> None:
@@ -27,8 +28,10 @@ def judge_rows(bench: Workbench, phase: Phase, *, text: bool) -> None:
         if (field.name in late) == (phase == "post"):
             with bench.reporting(f"model.fields.{index}"):
                 failures += field_failures(field, bench, absent_unless=_failed_cast(bench, field.name))
-    if phase == "pre" and contract.materialization is not None and contract.materialization.strategy == "merge":
-        failures += _keys_are_there(bench)
+    if contract.materialization is not None and contract.materialization.strategy in KEYED:
+        failures += _keys_are_there(
+            bench, {name for name in contract.primary_key if (name in late) == (phase == "post")}
+        )
     for rule in contract.quality.row_rules:
         if _phase_of(rule, bench, late) == phase:
             failures += compile_rule(rule, bench)
@@ -63,12 +66,13 @@ def _is_set(check: Check) -> exp.Expr:
     return has_failed(check, column(mask_name(place_of(check)[0])))
 
 
-def _keys_are_there(bench: Workbench) -> list[Failure]:
+def _keys_are_there(bench: Workbench, names: set[str]) -> list[Failure]:
     """A row without a key cannot be merged; it is rejected, not matched to strangers."""
-    declared = {field.name for field in bench.contract.fields if field.required}
+    enforced = bench.contract.quality.enforce_required
+    declared = {field.name for field in bench.contract.fields if field.required and enforced}
     failures = []
     for name in bench.contract.primary_key:
-        if name in declared or bench.relation.find(name) is None:
+        if name not in names or name in declared or bench.relation.find(name) is None:
             continue
         failures.append(
             bench.builder.book.add(

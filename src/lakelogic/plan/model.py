@@ -6,7 +6,7 @@ A plan knows no run id, no clock and no secret. Where a query needs one it holds
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -32,6 +32,13 @@ REJECTED_COLUMN = "_lakelogic_rejected"  # NULL for accepted rows; see plan/fold
 ACCEPTED, REJECTED = "accepted", "rejected"
 CHECKS_PER_MASK = 62
 
+# Columns of accepted files that tell the table what to do with a row; the table itself does not have them.
+DELETE_COLUMN = "_lakelogic_delete"  # BOOLEAN, never NULL: the row of this key is to go; without a key: all rows
+EVENT_TIME_COLUMN = "_lakelogic_event_time"  # TIMESTAMP: when a change happened at its source
+HELPER_COLUMNS = {DELETE_COLUMN: "boolean", EVENT_TIME_COLUMN: "timestamp"}
+# A column that the target of change events keeps: sortable text, the place of the event that a row's values are from.
+POSITION_COLUMN = "_lakelogic_position"
+
 # Functions that an engine supplies, because only it may hold the key. All take and give STRING; NULL stays NULL.
 HMAC_FUNCTION = "LAKELOGIC_HMAC"  # 64 hex digits: HMAC-SHA-256 of the UTF-8 text under the hash key
 ENCRYPT_FUNCTION = "LAKELOGIC_ENCRYPT"  # 'enc:' + base64(iv 12 bytes, ciphertext, tag 16 bytes), AES-256-GCM, random iv
@@ -51,6 +58,11 @@ class Column:
     nullable: bool = True
     comment: str | None = None
     masking: str | None = None  # strategy its values went through already; kept as metadata of table columns
+
+
+def table_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
+    """The columns that a table has, out of those that accepted files have."""
+    return tuple(column for column in columns if column.name not in HELPER_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)

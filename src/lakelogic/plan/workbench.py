@@ -17,7 +17,7 @@ from lakelogic.plan.casting import CastRequest, cast_failure, cast_output
 from lakelogic.plan.checks import Failure
 from lakelogic.plan.expressions import cast, column
 from lakelogic.plan.lineage import UPSTREAM_PREFIX
-from lakelogic.plan.model import HIDDEN_PREFIX, RAW_COLUMN, SOURCE_COLUMN, Column
+from lakelogic.plan.model import HELPER_COLUMNS, HIDDEN_PREFIX, RAW_COLUMN, SOURCE_COLUMN, Column
 from lakelogic.plan.relation import Relation, resolve, unknown_column
 from lakelogic.plan.sql import SqlProblem, parse_expression
 from lakelogic.plan.stage_builder import Output, StageBuilder, keep, replaced
@@ -149,8 +149,10 @@ class Workbench:
 
 
 def is_carried(hidden: str) -> bool:
-    """Whether a hidden column goes along from stage to stage: what was read, where from, and upstream lineage."""
-    return hidden == SOURCE_COLUMN or hidden.startswith((RAW_COLUMN, UPSTREAM_PREFIX))
+    """Whether a hidden column goes along from stage to stage: what was read, where from, upstream lineage,
+    and what the table is to do with the row.
+    """
+    return hidden == SOURCE_COLUMN or hidden in HELPER_COLUMNS or hidden.startswith((RAW_COLUMN, UPSTREAM_PREFIX))
 
 
 def _compiled(tried: Attempt) -> Compiled:

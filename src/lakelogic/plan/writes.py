@@ -40,7 +40,10 @@ class WriteMerge:
 
     keys: tuple[str, ...]
     order_by: tuple[str, ...] = ()  # "updated_at desc"-style terms over output columns; latest wins
-    on_duplicate_key: Literal["latest", "fail"] = "fail"
+    on_duplicate_key: Literal["latest", "quarantine", "fail"] = "fail"  # quarantine: the stage has taken them out
+    update_columns: tuple[str, ...] = ()  # what an update may change; empty: all
+    insert_only: bool = False
+    deletes: bool = False  # accepted files say by DELETE_COLUMN which rows are to go
 
 
 Write = WriteAppend | WriteOverwrite | WriteOverwritePartitions | WriteReplace | WriteMerge
@@ -51,3 +54,8 @@ def write_of_day(write: Write, day: date) -> Write:
     if not isinstance(write, WriteReplace) or write.start:
         return write
     return replace(write, start=day.isoformat(), end=(day + timedelta(days=1)).isoformat())
+
+
+def is_merged(write: Write | None) -> bool:
+    """Whether the staged files are the source of a MERGE, and not files of the table itself."""
+    return isinstance(write, WriteMerge)

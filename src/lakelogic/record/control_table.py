@@ -69,7 +69,8 @@ def _append(table: DeltaTable, data: pa.Table, carried: list[Transaction]) -> No
     for attempt in range(_ATTEMPTS):
         try:
             properties = CommitProperties(app_transactions=carried or None)
-            write_deltalake(table, data, mode="append", commit_properties=properties)
+            # A table that an older version began gets the columns that came later.
+            write_deltalake(table, data, mode="append", schema_mode="merge", commit_properties=properties)
             return
         except CommitFailedError:
             if attempt == _ATTEMPTS - 1:

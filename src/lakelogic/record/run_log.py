@@ -57,6 +57,7 @@ RUNS_SCHEMA = pa.schema(
         pa.field("reason", pa.string()),
         pa.field("error_code", pa.string()),
         pa.field("error_message", pa.string()),
+        *(pa.field(f"rows_{what}", pa.int64()) for what in ("inserted", "updated", "deleted", "ignored")),
         _RECORDED,
     ]
 )
@@ -109,6 +110,10 @@ class RunRecord:
     reason: str | None = None  # why this slice was read, or why nothing was
     error_code: str | None = None
     error_message: str | None = None
+    rows_inserted: int | None = None  # what a merge did to the target's rows
+    rows_updated: int | None = None
+    rows_deleted: int | None = None
+    rows_ignored: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +193,11 @@ def _read(folder: str, name: str, wanted: Mapping[str, str | None], columns: lis
     condition = pc.scalar(True)
     for column, value in wanted.items():
         condition = condition if value is None else condition & (pc.field(column) == value)
-    rows: list[dict[str, Any]] = table.to_pyarrow_dataset().to_table(columns=columns, filter=condition).to_pylist()
-    return rows
+    data = table.to_pyarrow_dataset()
+    there = [column for column in columns if column in data.schema.names]
+    rows: list[dict[str, Any]] = data.to_table(columns=there, filter=condition).to_pylist()
+    # A log that an older version began lacks the columns that came later.
+    return [dict.fromkeys(columns) | row for row in rows]
 
 
 def _step_row(step: LedgerStep) -> dict[str, Any]:

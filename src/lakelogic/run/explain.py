@@ -132,11 +132,19 @@ def _write_words(plan: Plan) -> str:
         case WriteReplace(date_column=date_column, start=start):
             days = "the run's window" if start else "the day of the run"
             return f"replace: the accepted rows replace those whose `{date_column}` is in {days}"
-        case WriteMerge(keys=keys, order_by=order_by, on_duplicate_key=on_duplicate_key):
-            order = f", latest by {', '.join(order_by)}" if order_by else ""
-            return f"merge by {', '.join(keys)}{order}; two rows of one key in a batch: {on_duplicate_key}"
+        case WriteMerge():
+            return _merge_words(plan.write)
         case _:
             assert_never(plan.write)
+
+
+def _merge_words(write: WriteMerge) -> str:
+    order = f", latest by {', '.join(write.order_by)}" if write.order_by else ""
+    words = [f"merge by {', '.join(write.keys)}{order}; two rows of one key in a batch: {write.on_duplicate_key}"]
+    words += ["rows that are there stay as they are"] if write.insert_only else []
+    words += [f"an update changes {', '.join(write.update_columns)}"] if write.update_columns else []
+    words += ["rows for which delete_when holds go"] if write.deletes else []
+    return "; ".join(words)
 
 
 def _origins(contract: Contract) -> tuple[tuple[str, str], ...]:

@@ -9,13 +9,14 @@ from loguru import logger
 
 from lakelogic.core.errors import LakeLogicError
 from lakelogic.engine.protocol import StageInput
+from lakelogic.plan.writes import is_merged
 from lakelogic.record.journal import Batch
 from lakelogic.record.ledger import Ledger
 from lakelogic.record.run_log import RunRecord, Status, append_run
 from lakelogic.run.accounts import Accounts
 from lakelogic.run.manifest import Manifest
 from lakelogic.run.publish import Published
-from lakelogic.run.result import Counts, DatasetOutcome, RuleOutcome, RunResult, TablePlace
+from lakelogic.run.result import Changes, Counts, DatasetOutcome, RuleOutcome, RunResult, TablePlace
 from lakelogic.table.protocol import TableLocation
 
 if TYPE_CHECKING:
@@ -48,11 +49,24 @@ def published_result(run: Run, batch: Batch, manifest: Manifest, published: Publ
         duration_s=time.monotonic() - run.begun,
         reason=manifest.reason,
         warnings=manifest.warnings,
+        changes=_changes(manifest, published),
         _good=lambda: _frame(run, manifest, good=True),
         _bad=lambda: _frame(run, manifest, good=False),
     )
     _tell(run, manifest)
     return result
+
+
+def _changes(manifest: Manifest, published: Published) -> Changes | None:
+    """What the commit did to the target's rows, by the numbers that it left in the table's log."""
+    if not is_merged(manifest.write):
+        return None
+    metrics = published.target.metrics
+    # A first batch is adopted: all its rows are new.
+    inserted = metrics.get("numTargetRowsInserted", metrics.get("numOutputRows", 0))
+    updated, deleted = (metrics.get(f"numTargetRows{what}", 0) for what in ("Updated", "Deleted"))
+    ignored = max(manifest.ledger.accepted - inserted - updated - deleted, 0)
+    return Changes(inserted, updated, deleted, ignored)
 
 
 def _frame(run: Run, manifest: Manifest, *, good: bool) -> Any:
@@ -150,6 +164,7 @@ def _record(
     error: LakeLogicError | None = None,
 ) -> RunRecord:
     target, quarantine = (result.target, result.quarantine) if result else (None, None)
+    changes = result.changes if result else None
     return RunRecord(
         run_id=run.run_id,
         dataset=run.contract.dataset,
@@ -161,6 +176,10 @@ def _record(
         rows_read=ledger.read if ledger else None,
         rows_accepted=ledger.accepted if ledger else None,
         rows_quarantined=ledger.quarantined if ledger else None,
+        rows_inserted=changes.inserted if changes else None,
+        rows_updated=changes.updated if changes else None,
+        rows_deleted=changes.deleted if changes else None,
+        rows_ignored=changes.ignored if changes else None,
         target=_path(run.places.target),
         target_version=target.version if target else None,
         quarantine=_path(run.places.quarantine),

@@ -24,7 +24,7 @@ from lakelogic.core.window import Window, decode_window, encode_window
 from lakelogic.engine.protocol import Engine, ReadSpec
 from lakelogic.plan.build import build_plan
 from lakelogic.plan.model import LinkRead, Plan
-from lakelogic.plan.writes import WriteMerge
+from lakelogic.plan.writes import is_merged
 from lakelogic.record.journal import WINDOW_SETTING, Batch, Holder, Journal, open_journal
 from lakelogic.record.lock import acquire
 from lakelogic.run.accounts import account_for
@@ -98,7 +98,7 @@ def _run_batch(run: Run, journal: Journal, chosen: Slice, reason: str) -> RunRes
 def _stage_and_publish(
     run: Run, journal: Journal, batch: Batch, plan: Plan, spec: ReadSpec, links: tuple[LinkRead, ...], reason: str
 ) -> RunResult:
-    area = _area(run.places, batch, merge=isinstance(plan.write, WriteMerge))
+    area = _area(run.places, batch, merge=is_merged(plan.write))
     discard(area, batch.number)
     run.phase("reading and checking rows")
     staged = stage_batch(run.engine, plan, spec, batch.slice, links, area, run_id=run.run_id, started_at=run.started_at)

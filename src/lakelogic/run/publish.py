@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lakelogic.core.errors import RunError
 from lakelogic.core.faults import fault_point
-from lakelogic.plan.writes import WriteAppend, WriteMerge
+from lakelogic.plan.writes import WriteAppend, is_merged
 from lakelogic.run.manifest import Manifest
 from lakelogic.run.places import Places
 from lakelogic.table.protocol import Commit, CommitId, Table
@@ -68,11 +68,7 @@ def _commit_quarantine(tables: Tables, manifest: Manifest, commit_id: CommitId) 
 
 def _mark_adopted(tables: Tables, manifest: Manifest, commit: Commit) -> None:
     """A first merge makes the staged files the table's own; they must not be swept away as scratch."""
-    if (
-        not isinstance(manifest.write, WriteMerge)
-        or not manifest.target_files
-        or "numTargetRowsInserted" in commit.metrics
-    ):
+    if not is_merged(manifest.write) or not manifest.target_files or "numTargetRowsInserted" in commit.metrics:
         return
     folder = os.path.join(tables.target.location.path, manifest.target_files[0].path.split("/")[0])
     with open(os.path.join(folder, ADOPTED_MARK), "w", encoding="utf-8"):

@@ -22,6 +22,16 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class Changes:
+    """What a merge did to the target's rows; `ignored` rows of the batch changed nothing: stale ones, for one."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    ignored: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RuleOutcome:
     """How many rows failed a row rule."""
 
@@ -63,6 +73,7 @@ class RunResult:
     duration_s: float = 0.0
     reason: str | None = None  # why this slice was read, or why nothing was, or which gate said no
     warnings: tuple[str, ...] = ()
+    changes: Changes | None = None  # of strategies that merge
     _good: Callable[[], Any] = field(default=lambda: None, repr=False)
     _bad: Callable[[], Any] = field(default=lambda: None, repr=False)
 
@@ -100,6 +111,7 @@ class RunResult:
             "target": asdict(self.target) if self.target else None,
             "quarantine": asdict(self.quarantine) if self.quarantine else None,
             "rules": [{"name": rule.name, "failed": rule.failed} for rule in self.rules],
+            "changes": asdict(self.changes) if self.changes else None,
             "duration_s": round(self.duration_s, 3),
         }
 

@@ -16,7 +16,7 @@ from lakelogic.core.slices import Slice
 from lakelogic.engine.protocol import Engine, ReadSpec, StageInput
 from lakelogic.plan.expressions import bind, text
 from lakelogic.plan.files import Staged, StagedFile
-from lakelogic.plan.model import REJECTED_COLUMN, Column, LinkRead, Plan, Segment, Stage
+from lakelogic.plan.model import REJECTED_COLUMN, Column, LinkRead, Plan, Segment, Stage, table_columns
 from lakelogic.record.ledger import Ledger, build_ledger
 from lakelogic.table.parquet_types import fill_unknown_types
 
@@ -35,7 +35,7 @@ class StagedBatch:
     """All files of a batch, and every number about it."""
 
     accepted: tuple[StagedFile, ...]
-    output: tuple[Column, ...]
+    output: tuple[Column, ...]  # without the helper columns that accepted files may have beside
     rejected: tuple[StagedFile, ...]  # files of the quarantine table
     quarantine_columns: tuple[Column, ...]
     ledger: Ledger
@@ -81,7 +81,7 @@ def stage_batch(
     skipped = done[0][1].counts.get("skipped", 0)
     ledger = build_ledger(done, quarantined=sum(file.rows for file in rejected), skipped=skipped)
     return StagedBatch(
-        done[-1][1].accepted, source.columns, tuple(rejected), quarantine_columns, ledger, failed, values
+        done[-1][1].accepted, table_columns(source.columns), tuple(rejected), quarantine_columns, ledger, failed, values
     )
 
 

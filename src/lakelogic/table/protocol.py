@@ -4,8 +4,9 @@ A table takes staged files and shows them to readers, all of them or none, in ON
 
 * A commit carries (app id, batch number) as an application transaction. A second commit of the same or an
   older batch changes nothing, returns the version that the first one made, and says `skipped`.
-* A commit checks before it writes: a column of another type, a NULL in a NOT NULL column or a duplicate
-  merge key is an error, and the table is as it was.
+* A commit checks before it writes: a column of another type or a NULL in a NOT NULL column is an error, and
+  the table is as it was. What needs a look at all rows, such as repeated merge keys, `check` finds, once:
+  the caller calls it before the batch is marked as staged.
 * Files of append and overwrite are adopted as they lie, below the table's folder; where the table has a
   feature that adoption cannot honour, the implementation rewrites them by its engine's writer, under the
   same laws, or refuses.

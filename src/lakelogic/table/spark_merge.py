@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING
 
 from lakelogic.core.errors import PlanError, RunError
 from lakelogic.plan.files import StagedFile
+from lakelogic.plan.model import DELETE_COLUMN
 from lakelogic.plan.writes import WriteMerge
 from lakelogic.table.adopt import adopt_files, create_empty, evolve, find_commit, find_table
 from lakelogic.table.delta_schema import plan_evolution
+from lakelogic.table.merge_sql import order_term, render_merge
 from lakelogic.table.obstacles import adoption_obstacle
 from lakelogic.table.protocol import Commit, CommitId, TableShape
-from lakelogic.table.spark_staged import (
-    committed,
-    quoted,
-    read_staged,
-    session_confs,
-    spark_errors,
-    spark_schema,
-)
+from lakelogic.table.pruning import target_predicate
+from lakelogic.table.spark_staged import has_deletes, quoted, read_staged, spark_errors, spark_schema, with_helpers
+from lakelogic.table.spark_statement import run_merge
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -32,10 +29,10 @@ DUPLICATE_KEYS = "LL450"
 def check_merge(
     spark: SparkSession, path: str, write: WriteMerge, files: Sequence[StagedFile], shape: TableShape
 ) -> None:
-    """Raise where a merge of these files would be refused."""
+    """Raise where a merge of these files would be refused; the one place where repeated keys are counted."""
     _check_write(write, shape)
     if write.on_duplicate_key == "fail" and files:
-        repeated = _repeated_keys(read_staged(spark, path, files, shape), write)
+        repeated = count_repeated_keys(read_staged(spark, path, files, shape), write.keys)
         if repeated:
             raise _duplicate_keys(write, repeated)
 
@@ -53,25 +50,36 @@ def commit_merge(
     table = find_table(path)
     if done := find_commit(table, commit_id):
         return done
-    if table is not None:
-        _evolve(spark, path, table, shape)
-    batch = read_staged(spark, path, files, shape)
-    # `latest` needs the count only to see whether a new table can adopt the files as they are.
-    repeated = _repeated_keys(batch, write) if write.on_duplicate_key == "fail" or table is None else 0
-    if repeated and write.on_duplicate_key == "fail":
-        raise _duplicate_keys(write, repeated)
-    if table is None and not repeated:
+    if table is None and _is_adoptable(spark, path, write, files, shape):
         return adopt_files(path, "append", files, shape, commit_id)
+    table = ready_table(spark, path, table, shape)
+    predicate = target_predicate(table, path, files, shape, write.keys, alias="t")
+    helpers = (DELETE_COLUMN,) if write.deletes else ()
+    batch = read_staged(spark, path, files, with_helpers(shape, helpers))
+    rows = _latest(batch, write, shape) if write.on_duplicate_key == "latest" else batch
+    names = [column.name for column in shape.columns]
+    return run_merge(
+        spark, path, rows, lambda view: render_merge(path, view, write, names, predicate=predicate), commit_id
+    )
+
+
+def _is_adoptable(
+    spark: SparkSession, path: str, write: WriteMerge, files: Sequence[StagedFile], shape: TableShape
+) -> bool:
+    """Whether a new table can take the files as they are: every key once, and nothing in them that is to go."""
+    if write.deletes and has_deletes(path, files):
+        return False
+    if write.on_duplicate_key != "latest":
+        return True  # checked before, or taken out by the stage
+    return not count_repeated_keys(read_staged(spark, path, files, shape), write.keys)
+
+
+def ready_table(spark: SparkSession, path: str, table: DeltaTable | None, shape: TableShape) -> DeltaTable:
+    """The table with all columns of the batch; created without rows where it is missing."""
     if table is None:
-        create_empty(path, shape)
-    _merge(spark, path, batch, write, shape, commit_id)
-    return committed(path, commit_id)
-
-
-def _evolve(spark: SparkSession, path: str, table: DeltaTable, shape: TableShape) -> None:
+        return create_empty(path, shape)
     if adoption_obstacle(table) is None:
-        evolve(table, shape)
-        return
+        return evolve(table, shape)
     # Only Spark knows what a new column needs under such a feature (an id and a physical name, for one).
     missing = plan_evolution(table, shape).new_columns
     if missing:
@@ -79,6 +87,7 @@ def _evolve(spark: SparkSession, path: str, table: DeltaTable, shape: TableShape
         columns = ", ".join(f"{quoted(field.name)} {field.dataType.simpleString()}" for field in fields)
         with spark_errors(f"the new columns of `{path}`"):
             spark.sql(f"ALTER TABLE delta.{quoted(path)} ADD COLUMNS ({columns})")
+    return table
 
 
 def _check_write(write: WriteMerge, shape: TableShape) -> None:
@@ -95,55 +104,14 @@ def _check_write(write: WriteMerge, shape: TableShape) -> None:
         )
 
 
-def _repeated_keys(batch: DataFrame, write: WriteMerge) -> int:
+def count_repeated_keys(batch: DataFrame, keys: Sequence[str]) -> int:
+    """How many keys stand in the batch more than once."""
     from pyspark.sql import functions
 
-    keys = [functions.col(quoted(key)) for key in write.keys]
+    names = [functions.col(quoted(key)) for key in keys]
     with spark_errors("the check for duplicate keys"):
-        row = batch.groupBy(*keys).count().where("count > 1").agg(functions.count("*").alias("repeated")).first()
+        row = batch.groupBy(*names).count().where("count > 1").agg(functions.count("*").alias("repeated")).first()
     return int(row["repeated"]) if row is not None else 0
-
-
-def _merge(
-    spark: SparkSession,
-    path: str,
-    batch: DataFrame,
-    write: WriteMerge,
-    shape: TableShape,
-    commit_id: CommitId,
-) -> None:
-    view = f"lakelogic_merge_{commit_id.batch}"
-    rows = _latest(batch, write, shape) if write.on_duplicate_key == "latest" else batch
-    confs = {
-        # Partition values of instants are text in the log; the session's zone would shift them.
-        "spark.sql.session.timeZone": "UTC",
-        # Delta writes these as the commit's transaction and turns a commit that the table carries into a
-        # no-op.
-        "spark.databricks.delta.write.txnAppId": commit_id.app_id,
-        "spark.databricks.delta.write.txnVersion": str(commit_id.batch),
-        "spark.databricks.delta.commitInfo.userMetadata": commit_id.as_metadata(),
-    }
-    rows.createOrReplaceTempView(view)
-    try:
-        with spark_errors(f"the merge into `{path}`"), session_confs(spark, confs):
-            spark.sql(render_merge(path, view, write.keys, [column.name for column in shape.columns]))
-    finally:
-        spark.catalog.dropTempView(view)
-
-
-def render_merge(path: str, source: str, keys: Sequence[str], columns: Sequence[str]) -> str:
-    """The MERGE statement. Keys are never NULL here, so `=` is right and lets Delta skip files."""
-    condition = " AND ".join(f"t.{quoted(key)} = s.{quoted(key)}" for key in keys)
-    changed = [name for name in columns if name not in keys]
-    assignments = ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in changed)
-    # A table of keys only has nothing to update; an empty SET would be an error.
-    update = f"WHEN MATCHED THEN UPDATE SET {assignments} " if changed else ""
-    names = ", ".join(quoted(name) for name in columns)
-    values = ", ".join(f"s.{quoted(name)}" for name in columns)
-    return (
-        f"MERGE INTO delta.{quoted(path)} AS t USING {quoted(source)} AS s ON {condition} "
-        f"{update}WHEN NOT MATCHED THEN INSERT ({names}) VALUES ({values})"
-    )
 
 
 def _latest(batch: DataFrame, write: WriteMerge, shape: TableShape) -> DataFrame:
@@ -153,18 +121,18 @@ def _latest(batch: DataFrame, write: WriteMerge, shape: TableShape) -> DataFrame
     rank = "_lakelogic_rank"
     columns = [functions.col(quoted(column.name)) for column in shape.columns]
     tie = functions.sha2(functions.to_json(functions.struct(*columns)), 256).desc()
-    order = [_order_term(term) for term in write.order_by]
+    order = [_order_column(term) for term in write.order_by]
     window = Window.partitionBy(*(functions.col(quoted(key)) for key in write.keys)).orderBy(*order, tie)
     return batch.withColumn(rank, functions.row_number().over(window)).where(functions.col(rank) == 1).drop(rank)
 
 
-def _order_term(term: str) -> SparkColumn:
+def _order_column(term: str) -> SparkColumn:
     from pyspark.sql import functions
 
-    name, _, direction = term.strip().partition(" ")
-    column = functions.col(quoted(name.strip("`")))
-    # The row that wins stands first: without a direction that is the greatest. A missing value never wins.
-    return column.asc_nulls_last() if direction.strip().lower() == "asc" else column.desc_nulls_last()
+    name, sign = order_term(term)
+    column = functions.col(quoted(name))
+    # The row that wins stands first; a missing value never wins.
+    return column.asc_nulls_last() if sign == "<" else column.desc_nulls_last()
 
 
 def _duplicate_keys(write: WriteMerge, repeated: int) -> RunError:

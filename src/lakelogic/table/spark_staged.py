@@ -7,14 +7,18 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from sqlglot import exp
 
 from lakelogic.core.errors import RunError
 from lakelogic.plan.files import StagedFile
-from lakelogic.plan.model import Column
+from lakelogic.plan.model import DELETE_COLUMN, HELPER_COLUMNS, Column
 from lakelogic.table.adopt import find_commit, find_table
 from lakelogic.table.delta_schema import delta_schema
 from lakelogic.table.protocol import Commit, CommitId, TableShape
+from lakelogic.table.stats import read_stats
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,6 +30,17 @@ def spark_schema(columns: Iterable[Column]) -> StructType:
     from pyspark.sql.types import StructType
 
     return StructType.fromJson(json.loads(delta_schema(columns).to_json()))
+
+
+def with_helpers(shape: TableShape, names: Iterable[str]) -> TableShape:
+    """The shape of staged files with those columns that only tell the table what to do."""
+    helpers = tuple(Column(name, exp.DataType.build(HELPER_COLUMNS[name], dialect="databricks")) for name in names)
+    return replace(shape, columns=(*shape.columns, *helpers))
+
+
+def has_deletes(root: str, files: Sequence[StagedFile]) -> bool:
+    """Whether a staged row says that its key is to go, by the footers; in doubt, yes."""
+    return any(read_stats(os.path.join(root, file.path)).maximum.get(DELETE_COLUMN) is not False for file in files)
 
 
 def read_staged(spark: SparkSession, root: str, files: Sequence[StagedFile], shape: TableShape) -> DataFrame:

@@ -7,7 +7,7 @@ case/run_1/run.json          optional: {"clock": "..", "window": ["first day", "
 case/run_1/, run_2/, ...     optional: files laid over the folder before each run; each has its `expected/`
 case/expected/good.jsonl     rows of the target, on the columns that it names
 case/expected/bad.jsonl      rows of the quarantine, likewise
-case/expected/result.json    status, counts, ledger, rules, dataset_rules, warnings, columns, error, cannot
+case/expected/result.json    status, counts, changes, ledger, rules, dataset_rules, warnings, columns, error, cannot
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
@@ -195,6 +195,7 @@ def _compare_result(result: RunResult, expected: Mapping[str, Any]) -> Iterator[
         "counts": [result.counts.read, result.counts.accepted, result.counts.quarantined],
         "rules": {rule.name: rule.failed for rule in result.rules if rule.failed},
         "dataset_rules": {rule.name: rule.passed for rule in result.dataset_rules},
+        "changes": asdict(result.changes) if result.changes else None,
     }
     for name, value in found.items():
         if name in expected and expected[name] != value:

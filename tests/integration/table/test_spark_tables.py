@@ -14,9 +14,10 @@ from lakelogic.core.errors import PlanError, RunError
 from lakelogic.plan.writes import WriteAppend, WriteMerge, WriteOverwrite
 from lakelogic.table.delta_spark import SparkDeltaTable, session_catalogs
 from lakelogic.table.location import resolve_location
+from lakelogic.table.merge_sql import render_merge
 from lakelogic.table.protocol import TableLocation, TableShape
-from lakelogic.table.spark_merge import _merge, render_merge
 from lakelogic.table.spark_staged import read_staged
+from lakelogic.table.spark_statement import run_merge
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,7 +56,9 @@ def test_merge_updates_and_inserts_exactly_once(
 
     # Even if our own look at the table were passed over, Delta itself turns the repeated batch into nothing.
     other = read_staged(spark_session, str(target), stage_rows(people(_2="again")), SHAPE)
-    _merge(spark_session, str(target), other, FAIL, SHAPE, batch(2))
+    run_merge(
+        spark_session, str(target), other, lambda view: render_merge(str(target), view, FAIL, ["id", "name"]), batch(2)
+    )
     assert DeltaTable(str(target)).version() == second.version
     assert rows(spark_session, target)[1] == (2, "B")
     assert spark_session.conf.get("spark.databricks.delta.write.txnAppId", None) is None
@@ -67,15 +70,16 @@ def test_duplicate_keys_fail_the_batch_or_the_latest_wins(
 ) -> None:
     double = [{"id": 1, "name": "a"}, {"id": 1, "name": "c"}, {"id": 1, "name": None}, {"id": 2, "name": "b"}]
     with pytest.raises(RunError, match=r"1 keys of \(id\) stand more than once") as caught:
-        table.commit(FAIL, stage_rows(double), SHAPE, batch(1))
+        table.check(FAIL, stage_rows(double), SHAPE, evolves=True)
     assert caught.value.problem.code == "LL450"
     assert not (target / "_delta_log").exists()
 
     table.commit(LATEST, stage_rows(double), SHAPE, batch(1))
     assert rows(spark_session, target) == [(1, "c"), (2, "b")]
+    # Across batches too: `B` is older than `b`, and of the batch's own rows the smallest comes first here.
     oldest = replace(LATEST, order_by=("name asc",))
-    table.commit(oldest, stage_rows([{"id": 2, "name": "z"}, {"id": 2, "name": "y"}]), SHAPE, batch(2))
-    assert rows(spark_session, target) == [(1, "c"), (2, "y")]
+    table.commit(oldest, stage_rows([{"id": 2, "name": "z"}, {"id": 2, "name": "B"}]), SHAPE, batch(2))
+    assert rows(spark_session, target) == [(1, "c"), (2, "B")]
     with pytest.raises(PlanError, match="random"):
         table.commit(replace(LATEST, order_by=()), (), SHAPE, batch(3))
 
@@ -105,7 +109,7 @@ def test_merge_adds_new_columns_and_keeps_those_it_lacks(
 
 
 def test_a_table_of_keys_only_has_nothing_to_update() -> None:
-    statement = render_merge("/t`x", "s", ["a", "b"], ["a", "b"])
+    statement = render_merge("/t`x", "s", WriteMerge(("a", "b")), ["a", "b"])
     assert "UPDATE" not in statement
     assert "delta.`/t``x`" in statement
 

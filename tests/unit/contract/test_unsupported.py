@@ -26,10 +26,6 @@ REFUSED = [
     "primary_key: a\nmaterialization: { strategy: scd2 }",
     "materialization: { format: parquet }",
     "materialization: { cluster_by: [a] }",
-    "materialization: { merge: { update_columns: [a] } }",
-    "materialization: { merge: { insert_only: true } }",
-    "materialization: { merge: { delete_when: 'x' } }",
-    "materialization: { merge: { on_duplicate_key: quarantine } }",
     "materialization: { scd2: { track_columns: [a] } }",
     "materialization: { soft_delete: { column: d } }",
     "materialization: { late_arrival: { event_time: t, after: 1d } }",
@@ -66,7 +62,7 @@ def test_what_people_read_is_accepted(contract: Callable[[str], Contract]) -> No
         compliance: { regulations: [GDPR], retention: 400d, ai_act: { risk: limited } }
         cost: { budget_monthly: 100 }
         materialization:
-          merge: { insert_only: false, update_columns: [], delete_when: null }
+          merge: { insert_only: false, delete_when: null }
           dq_flags: false
         """
     )

@@ -1,0 +1,191 @@
+"""Which part of a table a batch can touch, as a condition of literals, so that Delta reads no other file.
+
+Every row of the table that has a key of the batch keeps the condition; a doubt makes it wider, never
+narrower. It comes from the keys of the staged files and from the bounds that the table's log has of each
+of its files: where the keys lie in separated clusters, so do the ranges.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from sqlglot import exp
+
+from lakelogic.plan.files import StagedFile
+from lakelogic.plan.model import Column
+from lakelogic.table.protocol import TableShape
+from lakelogic.table.spark_staged import quoted
+from lakelogic.table.stats import read_stats
+
+EVERYTHING = "TRUE"
+MAX_RANGES = 16
+MAX_WORDS = 200  # partition values in one list
+# Looking at single keys is for batches and tables of which it takes a moment.
+_MAX_ROWS, _MAX_FILES, _CHUNK = 1_000_000, 20_000, 200_000
+
+_SUFFIX = {
+    exp.DataType.Type.TINYINT: "Y",
+    exp.DataType.Type.SMALLINT: "S",
+    exp.DataType.Type.INT: "",
+    exp.DataType.Type.BIGINT: "L",
+}
+_TEXT = {exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR}
+_INSTANT = {exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPLTZ}
+# Floating keys are left out: NaN and the sign of zero are ordered differently by different writers.
+_RANGED = {*_SUFFIX, *_TEXT, *_INSTANT, exp.DataType.Type.DATE, exp.DataType.Type.DECIMAL}
+Range = tuple[Any, Any]
+
+
+def target_predicate(
+    table: DeltaTable, root: str, files: Sequence[StagedFile], shape: TableShape, keys: Sequence[str], *, alias: str
+) -> str:
+    """A condition over the table under `alias` that holds for every row whose key stands in the staged files."""
+    columns = {column.name: column for column in shape.columns}
+    found = [_key_predicate(table, root, files, columns[key], shape, alias) for key in keys] if files else []
+    return " AND ".join(part for part in found if part is not None) or EVERYTHING
+
+
+def _key_predicate(
+    table: DeltaTable, root: str, files: Sequence[StagedFile], column: Column, shape: TableShape, alias: str
+) -> str | None:
+    if column.type.this not in _RANGED:
+        return None
+    name = f"{alias}.{quoted(column.name)}" if alias else quoted(column.name)
+    if column.name in shape.partition_by:
+        return _partition_predicate(name, files, column)
+    try:
+        ranges = find_ranges(_bounds(table, column), root, files, column)
+    except (ValueError, OverflowError, pa.ArrowException):
+        # A date outside of Python's years, for one: Spark may know it, we cannot name it.
+        return None
+    return render_ranges(name, ranges, column.type) if ranges else None
+
+
+def _partition_predicate(name: str, files: Sequence[StagedFile], column: Column) -> str | None:
+    """Partition values stand in the log as text, so a list of them is exact."""
+    words = {file.partition.get(column.name) for file in files}
+    if None in words or len(words) > MAX_WORDS or column.type.this in _INSTANT:
+        return None
+    texts = sorted(word for word in words if word is not None)
+    if column.type.this in _SUFFIX and not all(text.lstrip("-").isdigit() for text in texts):
+        return None
+    return f"{name} IN ({', '.join(render_literal(text, column.type) for text in texts)})"
+
+
+def find_ranges(bounds: Sequence[Range] | None, root: str, files: Sequence[StagedFile], column: Column) -> list[Range]:
+    """Ranges that together hold every key of the batch which a file with these bounds can hold."""
+    rows = sum(file.rows for file in files)
+    if bounds is None or rows > _MAX_ROWS or len(bounds) > _MAX_FILES:
+        whole = _footer_range(root, files, column)
+        return [whole] if whole else []
+    hit: dict[int, Range] = {}
+    low: Any = None
+    high: Any = None
+    for values in _sorted_chunks(root, files, column.name):
+        low = values[0] if low is None else min(low, values[0])
+        high = values[-1] if high is None else max(high, values[-1])
+        for number, (first, last) in enumerate(bounds):
+            start, end = bisect_left(values, first), bisect_right(values, last) - 1
+            if start <= end:
+                before = hit.get(number, (values[start], values[end]))
+                hit[number] = (min(before[0], values[start]), max(before[1], values[end]))
+    if low is None:
+        return []
+    # No file can hold a key: the batch's own range tells Delta so.
+    return _joined(sorted(hit.values())) if hit else [(low, high)]
+
+
+def _sorted_chunks(root: str, files: Sequence[StagedFile], name: str) -> Iterator[list[Any]]:
+    for file in files:
+        with pq.ParquetFile(os.path.join(root, file.path)) as parquet:
+            for batch in parquet.iter_batches(batch_size=_CHUNK, columns=[name]):
+                values = [value for value in pc.unique(batch.column(0)).to_pylist() if value is not None]
+                if values:
+                    yield sorted(values)
+
+
+def _joined(ranges: Sequence[Range]) -> list[Range]:
+    """Overlapping ranges as one; and no more than a few, where the narrowest gaps are given up first."""
+    merged: list[Range] = []
+    for low, high in ranges:
+        if merged and low <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
+        else:
+            merged.append((low, high))
+    while len(merged) > MAX_RANGES:
+        at = min(range(len(merged) - 1), key=lambda i: _gap(merged[i][1], merged[i + 1][0]))
+        merged[at : at + 2] = [(merged[at][0], merged[at + 1][1])]
+    return merged
+
+
+def _gap(low: Any, high: Any) -> float:
+    match low:
+        case int() | Decimal():
+            return float(high - low)
+        case datetime() | date():
+            return float((high - low).total_seconds())
+        case _:
+            return 0.0
+
+
+def _bounds(table: DeltaTable, column: Column) -> list[Range] | None:
+    """What the log says of each file; None where it is silent about one of them."""
+    actions = pa.table(table.get_add_actions(flatten=True))
+    names = (f"min.{column.name}", f"max.{column.name}")
+    if not set(names) <= set(actions.column_names):
+        # A table without files has no bounds, and nothing that could match.
+        return None if actions.num_rows else []
+    lows, highs = (actions.column(name).to_pylist() for name in names)
+    if None in lows or None in highs:
+        return None
+    if column.type.this in _INSTANT:
+        # The log keeps milliseconds and may have cut the rest off.
+        highs = [high + timedelta(milliseconds=1) for high in highs]
+    return list(zip(lows, highs, strict=True))
+
+
+def _footer_range(root: str, files: Sequence[StagedFile], column: Column) -> Range | None:
+    lows, highs = [], []
+    for file in files:
+        stats = read_stats(os.path.join(root, file.path))
+        if stats.nulls.get(column.name) == stats.rows:
+            continue
+        if column.name not in stats.minimum:
+            return None
+        lows.append(stats.minimum[column.name])
+        highs.append(stats.maximum[column.name])
+    return (min(lows), max(highs)) if lows else None
+
+
+def render_ranges(name: str, ranges: Sequence[Range], type_: exp.DataType) -> str:
+    """The condition that a column lies in one of the ranges."""
+    parts = []
+    for low, high in ranges:
+        first, last = render_literal(low, type_), render_literal(high, type_)
+        parts.append(f"{name} = {first}" if first == last else f"{name} BETWEEN {first} AND {last}")
+    return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
+
+
+def render_literal(value: Any, type_: exp.DataType) -> str:
+    """A value as a literal of exactly the column's type: with a cast around the column no file is skipped."""
+    kind = type_.this
+    if kind in _SUFFIX:
+        return f"{int(value)}{_SUFFIX[kind]}"
+    if kind == exp.DataType.Type.DECIMAL:
+        return f"{Decimal(value):f}BD"
+    if kind == exp.DataType.Type.DATE:
+        return f"DATE'{value}'"
+    if kind in _INSTANT:
+        text = value.replace(tzinfo=None).isoformat(sep=" ") if isinstance(value, datetime) else str(value)
+        return f"TIMESTAMP'{text.removesuffix('Z')}Z'"
+    escaped = str(value).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
