@@ -9,6 +9,7 @@ import typer
 
 from lakelogic.cli.options import ContractPath, Debug, Engine, Env, Output, OutputFormat, Overrides, Quiet, StageName
 from lakelogic.cli.render import print_json, print_text, say
+from lakelogic.cli.selection import Wait, spark_opener
 
 if TYPE_CHECKING:
     from lakelogic.run.ddl import DdlReport
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 EXIT_REFUSED = 3
 
 Apply = Annotated[bool, typer.Option("--apply", help="Carry the statements out; nothing where one is refused.")]
-Wait = Annotated[float, typer.Option(metavar="SECONDS", min=0, help="How long to wait for a run of the dataset.")]
 
 
 def ddl_command(
@@ -58,8 +58,7 @@ def ddl_command(
     )
     with processor:
         if apply:
-            spark = processor.open_spark if processor.engine_name == "spark" else None
-            report = apply_ddl(processor.contract, settings, spark, wait_s=wait)
+            report = apply_ddl(processor.contract, settings, spark_opener(processor), wait_s=wait)
         else:
             report = plan_ddl(processor.contract, settings)
     if output is OutputFormat.JSON:

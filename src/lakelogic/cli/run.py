@@ -94,7 +94,7 @@ def run_command(
     from lakelogic.run.processor import DataProcessor
 
     settings = read_settings(os.environ)
-    _start_log(settings, quiet=quiet, debug=debug, form=log_format)
+    start_log(settings, quiet=quiet, debug=debug, form=log_format)
     clock = PhaseClock()
     with follow_phases(clock, show=not quiet and not debug) as begin:
         processor = DataProcessor(
@@ -137,7 +137,8 @@ def _window(first: str | None, last: str | None) -> Window | None:
     return window_of_days(days[0], days[1])
 
 
-def _start_log(settings: Settings, *, quiet: bool, debug: bool, form: LogForm) -> None:
+def start_log(settings: Settings, *, quiet: bool, debug: bool, form: LogForm = LogForm.TEXT) -> None:
+    """Send what happens to stderr, in the form and detail that the operator wants."""
     from lakelogic.core.log import configure_log
 
     colour = False if "NO_COLOR" in os.environ else sys.stderr.isatty()

@@ -377,7 +377,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "after": "From which delay on it is late, such as 1d.",
     },
     "Maintenance": {
-        "optimize": "When small files are put together.",
+        "optimize": "How often small files are put together, at most.",
         "zorder_by": "Columns to sort files by.",
         "vacuum_retain": "How long old files stay, such as 168h.",
     },

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from lakelogic.contract.grammar import ContractModel, Duration, Flag, Property, Scalar, SomeTexts, Text, Texts, block
 
+OptimizeWhen = Literal["always", "hourly", "nightly", "weekly", "never"]
 Strategy = Literal["append", "merge", "scd2", "cdc", "overwrite", "overwrite_partitions", "snapshot"]
 
 
@@ -64,7 +65,7 @@ class LateArrival(ContractModel):
 class Maintenance(ContractModel):
     """How the table is kept in shape."""
 
-    optimize: Text | None = None
+    optimize: OptimizeWhen = "always"
     zorder_by: Texts = ()
     vacuum_retain: Duration | None = None
 

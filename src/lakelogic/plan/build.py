@@ -15,6 +15,7 @@ from lakelogic.plan.dataset_rules import columns_of, compile_dataset_rule, uniqu
 from lakelogic.plan.finish import Finish, finish_stages
 from lakelogic.plan.intake import start_stage
 from lakelogic.plan.judge import judge_rows
+from lakelogic.plan.layout import find_layout_mistakes
 from lakelogic.plan.merging import merge_write, prepare_merge
 from lakelogic.plan.model import Column, DatasetCheck, LinkRead, Plan, SourceFacts, table_columns
 from lakelogic.plan.narrow import BY_DAY, check_window, last_maker, narrow_rows, window_column
@@ -55,7 +56,8 @@ def build_plan(
 def check_contract(contract: Contract) -> tuple[Problem, ...]:
     """All mistakes that can be found without a look at the source."""
     bench, _ = _compile(contract, assumed_columns(contract), {}, text=True, facts=None)
-    return (*bench.problems, *find_view_mistakes(contract, _declared_names(bench)))
+    known = _declared_names(bench)
+    return (*bench.problems, *find_view_mistakes(contract, known), *find_layout_mistakes(contract, known))
 
 
 def _declared_names(bench: Workbench) -> tuple[str, ...] | None:

@@ -61,7 +61,7 @@ def append_rows(
             f"a record could not be written to `{table.table_uri}`: {error}", code="LL462", retryable=True
         ) from error
     if table.version() % COMPACT_EVERY == 0:
-        _compact(table)
+        compact_control_table(table)
 
 
 def _append(table: DeltaTable, data: pa.Table, carried: list[Transaction]) -> None:
@@ -78,7 +78,8 @@ def _append(table: DeltaTable, data: pa.Table, carried: list[Transaction]) -> No
             table.update_incremental()
 
 
-def _compact(table: DeltaTable) -> None:
+def compact_control_table(table: DeltaTable) -> None:
+    """Fold the files of a control table together, and remove what it no longer needs."""
     try:
         table.optimize.compact()
         # An hour is enough for any reader of these tables, and keeps the folder small.

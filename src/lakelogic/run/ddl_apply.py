@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from lakelogic.contract.contract import Contract
 from lakelogic.core.errors import CapabilityError
 from lakelogic.core.settings import Settings
 from lakelogic.run.ddl import DdlReport, Statement, plan_ddl
-from lakelogic.run.hold import hold, require_target
-from lakelogic.run.places import Places, find_places
+from lakelogic.run.hold import OpenSpark, hold, locate, require_target
+from lakelogic.run.places import Places
 from lakelogic.table.alter import apply_change, needs_spark
-from lakelogic.table.delta_spark import locate_in_catalog, register_table, session_catalogs
+from lakelogic.table.delta_spark import register_table
 from lakelogic.table.facts import find_facts
-from lakelogic.table.location import is_catalog_name
 from lakelogic.table.protocol import TableLocation
 from lakelogic.table.spark_views import create_view, grant, keeps_views
 
-OpenSpark = Callable[[], Any] | None  # None: the operator chose an engine without Spark
 NO_CATALOG = "is only printed: there is no catalog that would keep it"
 
 
@@ -29,7 +25,7 @@ def apply_ddl(contract: Contract, settings: Settings, open_spark: OpenSpark, *, 
     Each change is one commit. A process that is killed in between leaves fewer differences, and the next one
     makes the rest.
     """
-    places = _locate(contract, settings, open_spark)
+    places = locate(contract, settings, open_spark)
     with hold(contract, places, wait_s=wait_s):
         report = plan_ddl(contract, settings, places)
         if report.refused:
@@ -40,18 +36,6 @@ def apply_ddl(contract: Contract, settings: Settings, open_spark: OpenSpark, *, 
         _register(contract, places, open_spark)
         statements, notes = _apply_views(statements, contract, places, open_spark)
     return replace(report, statements=statements, notes=(*report.notes, *notes))
-
-
-def _locate(contract: Contract, settings: Settings, open_spark: OpenSpark) -> Places:
-    """A table that a catalog knows lies where the catalog says."""
-    places = find_places(contract, settings)
-    target, _ = require_target(contract, places)
-    if open_spark is None or not is_catalog_name(target.name):
-        return places
-    spark = open_spark()
-    places = find_places(contract, settings, catalogs=session_catalogs(spark))
-    target, quarantine = require_target(contract, places)
-    return replace(places, target=locate_in_catalog(spark, target), quarantine=locate_in_catalog(spark, quarantine))
 
 
 def _refuse_without_spark(report: DdlReport, contract: Contract, places: Places) -> None:

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from lakelogic.contract.contract import Contract
 from lakelogic.core.clock import Clock, SystemClock
 from lakelogic.core.errors import PlanError, RunError
+from lakelogic.core.settings import Settings
 from lakelogic.record.journal import Holder, Journal, open_journal
 from lakelogic.record.lock import acquire
 from lakelogic.run.pipeline import new_run_id
-from lakelogic.run.places import Places
+from lakelogic.run.places import Places, find_places
+from lakelogic.table.adopt import find_table
+from lakelogic.table.delta_spark import locate_in_catalog, session_catalogs
+from lakelogic.table.location import is_catalog_name
 from lakelogic.table.protocol import TableLocation
+
+OpenSpark = Callable[[], Any] | None  # None: the operator chose an engine without Spark
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,22 @@ def hold(
         if settled:
             _refuse_pending(journal)
         yield Held(contract, journal, run_id, holder, now)
+
+
+def locate(contract: Contract, settings: Settings, open_spark: OpenSpark, *, ask: bool = True) -> Places:
+    """The places of a contract; a table that a catalog knows lies where the catalog says.
+
+    Without `ask` the catalog, which takes an engine, is asked only where no table lies in the warehouse.
+    """
+    places = find_places(contract, settings)
+    target, _ = require_target(contract, places)
+    found = not ask and find_table(target.path) is not None
+    if open_spark is None or not is_catalog_name(target.name) or found:
+        return places
+    spark = open_spark()
+    places = find_places(contract, settings, catalogs=session_catalogs(spark))
+    target, quarantine = require_target(contract, places)
+    return replace(places, target=locate_in_catalog(spark, target), quarantine=locate_in_catalog(spark, quarantine))
 
 
 def require_target(contract: Contract, places: Places) -> tuple[TableLocation, TableLocation]:

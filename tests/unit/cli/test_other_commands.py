@@ -19,6 +19,7 @@ COMMANDS = [
     ["validate"],
     ["explain"],
     ["ddl"],
+    ["maintain"],
     ["schema"],
     ["init"],
     ["doctor"],

@@ -1,0 +1,177 @@
+"""Upkeep changes no row, leaves what others need, and does nothing where nothing is needed."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from lakelogic import DataProcessor
+from lakelogic.core.clock import FixedClock
+from lakelogic.core.errors import PlanError
+from lakelogic.core.settings import Settings
+from lakelogic.run.maintain import Step, maintain
+from lakelogic.run.validate import load_checked, validate_contract
+
+CONTRACT = """\
+dataset: orders
+source: { path: landing, pattern: "*.csv", load_mode: incremental }
+model:
+  fields:
+    - { name: order_id, type: long, required: true }
+    - { name: amount, type: "decimal(10,2)" }
+    - { name: day, type: date }
+quality: { row_rules: [{ name: positive, sql: "amount > 0" }] }
+quarantine: { retention: 30d }
+materialization:
+  target_path: lake/orders
+"""
+
+
+def estate(folder: Path, more: str = "", batches: int = 5) -> Path:
+    contract = folder / "contract.yaml"
+    contract.write_text(CONTRACT + more)
+    for number in range(batches):
+        load(contract, number)
+    return contract
+
+
+def load(contract: Path, number: int, **environ: str) -> Any:
+    landing = contract.parent / "landing"
+    landing.mkdir(exist_ok=True)
+    (landing / f"{number:02}.csv").write_text(
+        f"order_id,amount,day\n{number},1,2026-01-0{number % 2 + 1}\n9{number},-1,\n"
+    )
+    with DataProcessor(contract, engine="duckdb", environ={**os.environ, **environ}) as processor:
+        return processor.run()
+
+
+def keep(contract: Path, *, days: float = 0, **more: Any) -> dict[tuple[str, str], Step]:
+    clock = FixedClock(datetime.now(UTC) + timedelta(days=days))
+    return {(s.table, s.action): s for s in maintain(load_checked(contract), Settings(), clock=clock, **more)}
+
+
+def table(contract: Path, name: str = "orders") -> DeltaTable:
+    return DeltaTable(str(contract.parent / "lake" / name))
+
+
+def rows(contract: Path, name: str = "orders") -> Counter[str]:
+    return Counter(str(sorted(row.items(), key=str)) for row in table(contract, name).to_pyarrow_table().to_pylist())
+
+
+def states(steps: dict[tuple[str, str], Step], *, of: str) -> dict[str, str]:
+    return {action: step.state for (name, action), step in steps.items() if name == of}
+
+
+def test_small_files_are_put_together_once(tmp_path: Path) -> None:
+    contract = estate(tmp_path)
+    before, app = rows(contract), table(contract).transaction_version("lakelogic:orders")
+    version = table(contract).version()
+    planned = keep(contract, dry_run=True)
+    assert (planned["target", "compact"].state, table(contract).version()) == ("needed", version)
+    assert planned["target", "compact"].evidence.startswith("5 files, ")
+    steps = keep(contract)
+    assert steps["target", "compact"].result == {"files_removed": 5, "files_added": 1}
+    assert states(steps, of="quarantine") == {
+        "compact": "done", "vacuum": "not needed", "orphans": "not needed", "log": "not needed",
+        "retention": "not needed",
+    }  # fmt: skip
+    assert steps["journal", "compact"].state == "done"
+    assert (rows(contract), table(contract).transaction_version("lakelogic:orders")) == (before, app)
+    again = keep(contract)
+    assert {step.state for step in again.values()} == {"not needed"}
+    assert load(contract, 7).counts.accepted == 1
+    assert sum(rows(contract).values()) == 6
+
+
+def test_old_files_logs_and_rejected_rows_go_when_their_time_has_come(tmp_path: Path) -> None:
+    contract = estate(tmp_path, batches=11)
+    before = rows(contract)
+    keep(contract)
+    assert sum(rows(contract, "orders_quarantine").values()) == 11
+    # delta-rs looks at the machine's clock, so the tombstones are made old instead.
+    steps = keep(contract, days=31, short_retention=True)
+    assert steps["quarantine", "retention"].result == {"rows_deleted": 11}
+    assert rows(contract, "orders_quarantine") == Counter()
+    assert rows(contract) == before
+    assert table(contract).transaction_version("lakelogic:orders") == 11
+    assert load(contract, 20).counts.accepted == 1
+
+
+def test_short_retention_removes_files_that_only_old_versions_need(tmp_path: Path) -> None:
+    contract = estate(tmp_path, "  maintenance: { vacuum_retain: 0h }\n")
+    with pytest.raises(PlanError) as raised:
+        keep(contract)
+    assert raised.value.problem.code == "LL350"
+    before = rows(contract)
+    steps = keep(contract, short_retention=True)
+    assert steps["target", "vacuum"].evidence == "5 files that no version of the last 0 h needs"
+    assert len(list((tmp_path / "lake/orders").rglob("*.parquet"))) == 1
+    assert keep(contract, short_retention=True)["target", "vacuum"].state == "not needed"
+    assert rows(contract) == before
+
+
+def test_files_are_sorted_again_only_where_new_ones_came(tmp_path: Path) -> None:
+    contract = estate(tmp_path, "  partition_by: [day]\n  cluster_by: [order_id]\n")
+    before = rows(contract)
+    first = keep(contract)["target", "zorder"]
+    assert (first.evidence, first.state) == ("5 files, never sorted by order_id", "done")
+    assert first.result == {"files_removed": 5, "files_added": 2}
+    assert keep(contract)["target", "zorder"].state == "not needed"
+    load(contract, 6)
+    again = keep(contract)["target", "zorder"]
+    assert again.evidence == "1 of 3 files are newer than the last sort by order_id"
+    assert again.result == {"files_removed": 2, "files_added": 1}
+    assert sum(rows(contract).values()) == sum(before.values()) + 1
+
+
+@pytest.mark.parametrize(
+    ("when", "days", "state"), [("nightly", 0, "not due"), ("nightly", 1, "needed"), ("never", 1, "off")]
+)
+def test_optimize_keeps_its_time(tmp_path: Path, when: str, days: int, state: str) -> None:
+    contract = estate(tmp_path)
+    keep(contract)
+    for number in range(10, 15):
+        load(contract, number)
+    contract.write_text(contract.read_text() + f"  maintenance: {{ optimize: {when} }}\n")
+    assert keep(contract, days=days, dry_run=True)["target", "compact"].state == state
+
+
+def test_orphans_go_and_files_of_pending_batches_stay(tmp_path: Path) -> None:
+    contract = estate(tmp_path, batches=1)
+    sibling = tmp_path / "sibling.yaml"
+    sibling.write_text(contract.read_text().replace("dataset: orders", "dataset: sibling"))
+    os.environ["LAKELOGIC_FAULT"], os.environ["LAKELOGIC_FAULT_MODE"] = "after_mark_staged", "raise"
+    try:
+        with pytest.raises(OSError, match="fault injected"):
+            load(sibling, 3)
+    finally:
+        del os.environ["LAKELOGIC_FAULT"], os.environ["LAKELOGIC_FAULT_MODE"]
+    lake = tmp_path / "lake/orders"
+    orphan = lake / "batch-00000009-dead" / "x.parquet"
+    orphan.parent.mkdir()
+    orphan.write_bytes(next(lake.rglob("*.parquet")).read_bytes())
+    assert keep(contract, dry_run=True)["target", "orphans"].state == "not needed"
+    old = datetime.now(UTC).timestamp() - 48 * 3600
+    for file in lake.rglob("*.parquet"):
+        os.utime(file, (old, old))
+    step = keep(contract)["target", "orphans"]
+    assert step.evidence == "1 files of batches that were given up over 24 h ago"
+    assert not orphan.parent.exists()
+    with DataProcessor(sibling, engine="duckdb") as processor:
+        assert processor.run().status == "succeeded"
+    assert sum(rows(contract).values()) == 3
+
+
+def test_words_and_columns_are_checked_at_load_time(tmp_path: Path) -> None:
+    contract = tmp_path / "contract.yaml"
+    more = "  partition_by: [day]\n  maintenance: { optimize: sometimes, zorder_by: [day, order_idd] }\n"
+    contract.write_text(CONTRACT + more)
+    assert [problem.code for problem in validate_contract(contract)] == ["LL112"]
+    contract.write_text(CONTRACT + more.replace("sometimes", "weekly"))
+    assert [problem.code for problem in validate_contract(contract)] == ["LL159", "LL220"]
