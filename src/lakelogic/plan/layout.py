@@ -21,6 +21,6 @@ def find_layout_mistakes(contract: Contract, known: Sequence[str] | None) -> Ite
             place = contract.at(f"materialization.{path}.{index}")
             if name in materialization.partition_by:
                 hint = "each partition has one value of it; leave it out"
-                yield Problem("LL159", f"`{name}` is a partition column, files cannot be sorted by it", place, hint)
+                yield Problem("LL175", f"`{name}` is a partition column, files cannot be sorted by it", place, hint)
             elif known is not None and name not in known and not name.startswith("_"):
                 yield unknown_column(name, known).at(place)

@@ -106,11 +106,17 @@ class Journal:
         started_at: datetime,
         holder: Holder,
         settings: Mapping[str, Any] | None = None,
+        carried: int = 0,
     ) -> Batch:
-        """Open the next batch; the one before must be over."""
-        number = self._transaction(_PREPARED) + 1
-        if number - 1 != self._transaction(_OVER):
-            raise RunError(f"batch {number - 1} is not finished", code="LL463", hint="run again to finish it first")
+        """Open the next batch; the one before must be over.
+
+        `carried` is the newest batch that a table carries: where the journal was lost, numbers go on after it,
+        because a table takes a number that it carries already for a repetition.
+        """
+        last = self._transaction(_PREPARED)
+        if last != self._transaction(_OVER):
+            raise RunError(f"batch {last} is not finished", code="LL463", hint="run again to finish it first")
+        number = max(last, carried) + 1
         row = {
             "slice": encode_slice(slice_),
             "fingerprint": fingerprint,

@@ -125,7 +125,7 @@ def _keep_table(work: Work, name: str, path: str) -> Iterator[Step]:
     if name == "quarantine" and work.contract.quarantine.retention is not None:
         yield _forget_old_rows(work, path, work.contract.quarantine.retention)
     yield _arrange_files(work, name, path)
-    old = upkeep.list_old_files(table, path, work.hours)
+    old = upkeep.list_old_files(_open(path), path, work.hours)
     finding = judge_count(len(old), f"files that no version of the last {work.hours} h needs")
     yield _step(work, name, "vacuum", finding, lambda: upkeep.remove_old_files(_open(path), work.hours))
     yield _remove_orphans(work, name, path)

@@ -31,9 +31,9 @@ from lakelogic.run.accounts import account_for
 from lakelogic.run.manifest import Manifest, decode_manifest, encode_manifest
 from lakelogic.run.outcome import failed_record, gate_result, idle_result, published_result, write_record
 from lakelogic.run.places import Places, find_places, link_path, require_source
-from lakelogic.run.publish import Tables, check_tables, publish, sweep_scratch
+from lakelogic.run.publish import Tables, check_tables, newest_batch, publish, sweep_scratch
 from lakelogic.run.result import RunResult
-from lakelogic.run.staging import StagingArea, discard, stage_batch
+from lakelogic.run.staging import StagingArea, discard, stage_batch, staging_prefix
 from lakelogic.source.files import changed_file, find_format, format_of
 from lakelogic.source.next_slice import Position, next_slice
 from lakelogic.source.tables import is_delta_table
@@ -70,7 +70,7 @@ def run_contract(contract: Contract, context: RunContext) -> RunResult:
             finished = _finish_pending(run, journal)
             if finished is not None and finished.status == "gate_failed":
                 return finished
-            sweep_scratch(run.places, journal.last_batch())
+            sweep_scratch(run.places, journal.last_batch(), contract.dataset)
             chosen, reason = _choose_slice(run, journal)
             if chosen is None:
                 return finished or idle_result(run, reason)
@@ -90,6 +90,7 @@ def _run_batch(run: Run, journal: Journal, chosen: Slice, reason: str) -> RunRes
         started_at=run.started_at,
         holder=run.holder,
         settings={"reason": reason, **({WINDOW_SETTING: window} if window else {})},
+        carried=newest_batch(run.tables, run.contract.dataset),
     )
     fault_point("after_prepare")
     return _stage_and_publish(run, journal, batch, plan, spec, links, reason)
@@ -98,13 +99,13 @@ def _run_batch(run: Run, journal: Journal, chosen: Slice, reason: str) -> RunRes
 def _stage_and_publish(
     run: Run, journal: Journal, batch: Batch, plan: Plan, spec: ReadSpec, links: tuple[LinkRead, ...], reason: str
 ) -> RunResult:
-    area = _area(run.places, batch, merge=is_merged(plan.write))
-    discard(area, batch.number)
+    area = _area(run.places, batch, run.contract.dataset, merge=is_merged(plan.write))
+    discard(area, batch.number, run.contract.dataset)
     run.phase("reading and checking rows")
     staged = stage_batch(run.engine, plan, spec, batch.slice, links, area, run_id=run.run_id, started_at=run.started_at)
     if changed := changed_file(batch.slice):
         journal.abandon(batch, f"`{changed}` changed while it was read")
-        discard(area, batch.number)
+        discard(area, batch.number, run.contract.dataset)
         raise RunError(
             f"`{changed}` changed while it was read; nothing was published",
             hint="run again when its upload is over; a file that is renamed when it is whole never shows half",
@@ -115,14 +116,14 @@ def _stage_and_publish(
     accounts = account_for(run.contract, plan, staged)
     if accounts.closed_gates:
         journal.abandon(batch, "; ".join(accounts.closed_gates))
-        discard(area, batch.number)
+        discard(area, batch.number, run.contract.dataset)
         return gate_result(run, accounts)
     manifest = accounts.manifest(run.contract, plan, staged, reason, day=run.started_at.date())
     try:
         check_tables(run.tables, manifest, evolves=run.contract.schema_policy.evolution != "strict")
     except LakeLogicError as error:
         journal.abandon(batch, error.problem.message)
-        discard(area, batch.number)
+        discard(area, batch.number, run.contract.dataset)
         raise
     batch = journal.mark_staged(batch, encode_manifest(manifest))
     fault_point("after_mark_staged")
@@ -256,10 +257,10 @@ def check_plan(plan: Plan, engine: Engine, *, has_key: bool) -> None:
         logger.debug(note)
 
 
-def _area(places: Places, batch: Batch, *, merge: bool) -> StagingArea:
+def _area(places: Places, batch: Batch, dataset: str, *, merge: bool) -> StagingArea:
     assert places.target is not None and places.quarantine is not None
     kind = "merge" if merge else "batch"
-    folder = f"{kind}-{batch.number:08d}-{uuid.uuid4().hex[:8]}"
+    folder = staging_prefix(kind, batch.number, dataset) + uuid.uuid4().hex[:8]
     return StagingArea(places.target.path, places.quarantine.path, folder)
 
 

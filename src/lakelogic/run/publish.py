@@ -11,6 +11,7 @@ from lakelogic.core.faults import fault_point
 from lakelogic.plan.writes import WriteAppend, is_merged
 from lakelogic.run.manifest import Manifest
 from lakelogic.run.places import Places
+from lakelogic.run.staging import staging_prefix
 from lakelogic.table.protocol import Commit, CommitId, Table
 
 ADOPTED_MARK = "_adopted"
@@ -39,9 +40,20 @@ def check_tables(tables: Tables, manifest: Manifest, *, evolves: bool) -> None:
         tables.quarantine.check(WriteAppend(), manifest.quarantine_files, manifest.quarantine, evolves=True)
 
 
+def app_id(dataset: str) -> str:
+    """Under which name the tables carry the batches of a dataset."""
+    return f"lakelogic:{dataset}"
+
+
+def newest_batch(tables: Tables, dataset: str) -> int:
+    """The newest batch of a dataset that one of its tables carries; 0 before the first."""
+    name = app_id(dataset)
+    return max(tables.target.find_committed(name) or 0, tables.quarantine.find_committed(name) or 0)
+
+
 def publish(tables: Tables, manifest: Manifest, *, dataset: str, batch: int, run_id: str) -> Published:
     """Quarantine first, then target: a reader never sees good rows whose rejected neighbours are not on record."""
-    commit_id = CommitId(f"lakelogic:{dataset}", batch, run_id)
+    commit_id = CommitId(app_id(dataset), batch, run_id)
     quarantine = None
     if manifest.quarantine_files:
         quarantine = _commit_quarantine(tables, manifest, commit_id)
@@ -75,13 +87,15 @@ def _mark_adopted(tables: Tables, manifest: Manifest, commit: Commit) -> None:
         pass
 
 
-def sweep_scratch(places: Places, last_batch: int) -> None:
-    """Remove the sources of earlier merges: their rows are in the table's own files."""
+def sweep_scratch(places: Places, last_batch: int, dataset: str) -> None:
+    """Remove the sources of this dataset's earlier merges: their rows are in the table's own files."""
     root = places.target.path if places.target else None
     if root is None or not os.path.isdir(root):
         return
     for name in os.listdir(root):
         number = name.split("-")[1] if name.startswith("merge-") else ""
         folder = os.path.join(root, name)
-        if number.isdigit() and int(number) <= last_batch and not os.path.exists(os.path.join(folder, ADOPTED_MARK)):
+        if not number.isdigit() or not name.startswith(staging_prefix("merge", int(number), dataset)):
+            continue
+        if int(number) <= last_batch and not os.path.exists(os.path.join(folder, ADOPTED_MARK)):
             shutil.rmtree(folder, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from lakelogic.plan.expressions import bind, text
 from lakelogic.plan.files import Staged, StagedFile
 from lakelogic.plan.model import REJECTED_COLUMN, Column, LinkRead, Plan, Segment, Stage, table_columns
 from lakelogic.record.ledger import Ledger, build_ledger
+from lakelogic.table.adopt import known_folders
 from lakelogic.table.parquet_types import fill_unknown_types
 
 
@@ -124,13 +126,24 @@ def _drop_scratch(done: Sequence[tuple[Stage, Staged]], area: StagingArea) -> No
             os.unlink(os.path.join(area.target_root, file.path))
 
 
-def discard(area: StagingArea, batch: int) -> None:
-    """Remove what an earlier attempt at this batch left."""
+def staging_prefix(kind: str, batch: int, dataset: str) -> str:
+    """How the folders of a batch begin; several datasets may stage below one table."""
+    return f"{kind}-{batch:08d}-{hashlib.sha256(dataset.encode()).hexdigest()[:8]}-"
+
+
+def discard(area: StagingArea, batch: int, dataset: str) -> None:
+    """Remove what an earlier attempt at this batch left; never what a table shows to readers.
+
+    Batch numbers begin again at 1 where the journal was lost, and then the folder of batch 1 may hold rows.
+    """
+    wanted = tuple(staging_prefix(kind, batch, dataset) for kind in ("batch", "merge"))
     for root in (area.target_root, area.quarantine_root):
         if not os.path.isdir(root):
             continue
-        for name in os.listdir(root):
-            if name.startswith((f"batch-{batch:08d}-", f"merge-{batch:08d}-")):
+        left = [name for name in os.listdir(root) if name.startswith(wanted)]
+        shown = known_folders(root) if left else frozenset()
+        for name in left:
+            if name not in shown:
                 shutil.rmtree(os.path.join(root, name), ignore_errors=True)
 
 

@@ -7,7 +7,9 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
+from urllib.parse import unquote
 
+import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, create_table_with_add_actions
@@ -33,6 +35,20 @@ def find_table(path: str) -> DeltaTable | None:
         return DeltaTable(path) if DeltaTable.is_deltatable(path) else None
     except (DeltaError, OSError) as error:
         raise RunError(f"the table `{path}` cannot be opened: {error}", code="LL440") from error
+
+
+def known_folders(path: str) -> frozenset[str]:
+    """Folders below a table that hold files of its current version, or of one that it can be restored to."""
+    table = find_table(path)
+    if table is None:
+        return frozenset()
+    shown = pa.table(table.get_add_actions())["path"].to_pylist()
+    try:
+        removed = table.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=True)
+    except DeltaError:
+        # A feature that delta-rs lacks: such a table adopts no files.
+        removed = []
+    return frozenset(unquote(name).split("/")[0] for name in [*shown, *removed] if "/" in name)
 
 
 def find_committed(table: DeltaTable | None, app_id: str) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +198,7 @@ views:
 
 def test_a_pending_batch_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     contract = estate(tmp_path)
+    monkeypatch.setattr("lakelogic.core.faults._reached", Counter())
     monkeypatch.setenv("LAKELOGIC_FAULT", "after_mark_staged")
     monkeypatch.setenv("LAKELOGIC_FAULT_MODE", "raise")
     with pytest.raises(OSError, match="fault injected"):
