@@ -11,7 +11,9 @@ from lakelogic.core.settings import VARIABLES
 
 DOCS = Path(__file__).parent
 MARK = "<!-- settings -->"
-COMMANDS = ("run", "validate", "explain", "ddl", "maintain", "schema", "init", "doctor", "setup", "runs list", "runs show")
+COMMANDS = (
+    "run", "validate", "explain", "ddl", "maintain", "schema", "init", "doctor", "setup", "runs list", "runs show",
+)  # fmt: skip
 
 
 def settings_table() -> str:

@@ -108,7 +108,7 @@ def _retention(contract: Contract, *, short: bool) -> timedelta:
             "maintenance.vacuum_retain is shorter than 168h: readers of older versions, and `reset`, would lose files",
             where=contract.at("materialization.maintenance.vacuum_retain"),
             hint="set 168h or more, or pass --short-retention if nobody reads older versions",
-            code="LL350",
+            code="LL370",
         )
     return wanted
 

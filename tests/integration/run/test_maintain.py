@@ -108,7 +108,7 @@ def test_short_retention_removes_files_that_only_old_versions_need(tmp_path: Pat
     contract = estate(tmp_path, "  maintenance: { vacuum_retain: 0h }\n")
     with pytest.raises(PlanError) as raised:
         keep(contract)
-    assert raised.value.problem.code == "LL350"
+    assert raised.value.problem.code == "LL370"
     before = rows(contract)
     steps = keep(contract, short_retention=True)
     assert steps["target", "vacuum"].evidence == "5 files that no version of the last 0 h needs"
