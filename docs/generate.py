@@ -12,7 +12,8 @@ from lakelogic.core.settings import VARIABLES
 DOCS = Path(__file__).parent
 MARK = "<!-- settings -->"
 COMMANDS = (
-    "run", "validate", "explain", "ddl", "maintain", "schema", "init", "doctor", "setup", "runs list", "runs show",
+    "run", "validate", "explain", "ddl", "maintain", "reset", "reload", "schema",
+    "init", "doctor", "setup", "runs list", "runs show",
 )  # fmt: skip
 
 

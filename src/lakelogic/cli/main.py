@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from lakelogic.cli import ddl, doctor, explain, init, maintain, run, runs, schema, setup, validate
+from lakelogic.cli import ddl, doctor, explain, init, maintain, reset, run, runs, schema, setup, validate
 from lakelogic.cli.boundary import run_guarded
 
 app = typer.Typer(
@@ -29,6 +29,8 @@ app.command("validate")(validate.validate_command)
 app.command("explain")(explain.explain_command)
 app.command("ddl")(ddl.ddl_command)
 app.command("maintain")(maintain.maintain_command)
+app.command("reset")(reset.reset_command)
+app.command("reload")(reset.reload_command)
 app.command("schema")(schema.schema_command)
 app.command("init")(init.init_command)
 app.command("doctor")(doctor.doctor_command)

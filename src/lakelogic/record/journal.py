@@ -51,6 +51,9 @@ SCHEMA = pa.schema(
 )
 # In the settings of a batch that read some days only; such a batch does not move the position of its source.
 WINDOW_SETTING = "window"
+# Settings of batches that load nothing: one that empties tables and forgets what was read, and one that takes
+# such a batch back.
+RESET_SETTING, UNDO_SETTING = "reset", "undoes"
 _PREPARED, _OVER = "lakelogic.prepared", "lakelogic.over"
 
 
@@ -155,11 +158,38 @@ class Journal:
         slices = (slice_ for slice_ in self._committed_slices() if isinstance(slice_, TableSlice))
         return max((slice_.version for slice_ in slices if slice_.path == path), default=None)
 
+    def loads(self) -> tuple[int, ...]:
+        """Numbers of the committed batches that loaded rows and were not reset since."""
+        _, loads = self._since_reset()
+        return tuple(sorted(loads))
+
+    def last_reset(self) -> tuple[int, Mapping[str, Any]] | None:
+        """The newest reset that was not undone, with what it was about."""
+        reset, _ = self._since_reset()
+        return reset
+
     def _committed_slices(self) -> Iterator[FileSlice | TableSlice]:
+        _, loads = self._since_reset()
+        whole = (row for row, settings in loads.values() if row["slice"] and WINDOW_SETTING not in settings)
+        return (decode_slice(row["slice"]) for row in whole)
+
+    def _since_reset(self) -> tuple[tuple[int, Mapping[str, Any]] | None, dict[int, tuple[Any, Mapping[str, Any]]]]:
+        """The newest reset, and by number the batches that were committed after it."""
         rows = self._rows(["batch", "state", "slice", "settings"], pc.field("state") != "staged")
-        committed = {row["batch"] for row in rows if row["state"] == "committed"}
-        whole = (row for row in rows if row["slice"] and WINDOW_SETTING not in json.loads(row["settings"] or "{}"))
-        return (decode_slice(row["slice"]) for row in whole if row["batch"] in committed)
+        over = {row["batch"] for row in rows if row["state"] == "committed"}
+        begun = {row["batch"]: (row, json.loads(row["settings"] or "{}")) for row in rows if row["state"] == "prepared"}
+        done = {number: begun[number] for number in over if number in begun}
+        undone = {settings[UNDO_SETTING] for _, settings in done.values() if UNDO_SETTING in settings}
+        resets = [n for n, (_, settings) in done.items() if RESET_SETTING in settings and n not in undone]
+        # A reset of the quarantine alone forgets nothing of what was read.
+        resets = [n for n in resets if "target" in done[n][1][RESET_SETTING]["tables"]]
+        last = max(resets, default=0)
+        loads = {
+            n: found
+            for n, found in done.items()
+            if n > last and RESET_SETTING not in found[1] and UNDO_SETTING not in found[1]
+        }
+        return ((last, done[last][1][RESET_SETTING]) if last else None), loads
 
     def _read_batch(self, number: int) -> Batch:
         rows = {row["state"]: row for row in self._rows(SCHEMA.names, pc.field("batch") == number)}

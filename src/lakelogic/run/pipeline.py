@@ -32,6 +32,7 @@ from lakelogic.run.manifest import Manifest, decode_manifest, encode_manifest
 from lakelogic.run.outcome import failed_record, gate_result, idle_result, published_result, write_record
 from lakelogic.run.places import Places, find_places, link_path, require_source
 from lakelogic.run.publish import Tables, check_tables, newest_batch, publish, sweep_scratch
+from lakelogic.run.resetting import finish_reset, is_reset
 from lakelogic.run.result import RunResult
 from lakelogic.run.staging import StagingArea, discard, stage_batch, staging_prefix
 from lakelogic.source.files import changed_file, find_format, format_of
@@ -147,6 +148,11 @@ def _finish_pending(run: Run, journal: Journal) -> RunResult | None:
     if pending is None:
         return None
     logger.warning(f"Finishing batch {pending.number} of an interrupted run ({pending.run_id}, {pending.state})")
+    if is_reset(pending):
+        spark = getattr(run.engine, "spark", None)
+        open_spark = (lambda: spark) if spark is not None else None
+        finish_reset(pending, journal, run.places, run.contract.dataset, open_spark)
+        return None
     window = decode_window(pending.settings.get(WINDOW_SETTING))
     again = replace(
         run, run_id=pending.run_id, started_at=pending.started_at, context=replace(run.context, window=window)

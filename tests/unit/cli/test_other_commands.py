@@ -20,6 +20,8 @@ COMMANDS = [
     ["explain"],
     ["ddl"],
     ["maintain"],
+    ["reset"],
+    ["reload"],
     ["schema"],
     ["init"],
     ["doctor"],
