@@ -9,6 +9,7 @@ from itertools import chain
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.mistakes import suggest
 from lakelogic.contract.row_rules import LifecycleWindow, Range, ReferentialIntegrity
+from lakelogic.contract.source import Source
 from lakelogic.contract.transformations import Bucket, Join, Lookup, Union
 from lakelogic.core.errors import Problem
 
@@ -164,12 +165,27 @@ def _source_is_complete(contract: Contract) -> Iterator[Problem]:
         return
     if source.path is None and source.type in ("file", "table"):
         yield Problem("LL111", "`path` is missing in `source`", contract.at("source"), "add `path: ...`")
+    yield from _topic_is_complete(contract, source)
     if source.load_mode == "full":
         return
     wanted = {"file_mtime": "file", "delta_version": "table"}.get(source.watermark_strategy)
     if wanted and source.type != wanted:
         message = f"`{source.watermark_strategy}` works on a {wanted}, and the source is a {source.type}"
         yield Problem("LL157", message, contract.at("source.watermark_strategy"), "use `pipeline_log`")
+
+
+def _topic_is_complete(contract: Contract, source: Source) -> Iterator[Problem]:
+    hint = "add `kafka: { bootstrap_servers: ..., topic: ... }`"
+    if source.type == "kafka" and source.kafka is None:
+        yield Problem("LL111", "`kafka` is missing in `source`", contract.at("source"), hint)
+    if source.type != "kafka" and source.kafka is not None:
+        message = f"`source.kafka` names a topic, and the source is a {source.type}"
+        yield Problem("LL157", message, contract.at("source.kafka"), "set `type: kafka`, or take it away")
+    if source.type == "kafka":
+        for key in ("path", "pattern", "format", "options"):
+            if getattr(source, key):
+                place = contract.at(f"source.{key}")
+                yield Problem("LL157", f"a topic has no `{key}`", place, f"take it away; {hint.removeprefix('add ')}")
 
 
 def _bins_have_limits(contract: Contract) -> Iterator[Problem]:

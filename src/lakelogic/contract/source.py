@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from lakelogic.contract.grammar import ContractModel, Count, Duration, Flag, Setting, Text, Texts
+from lakelogic.contract.kafka import Kafka
 
 SourceType = Literal["file", "table", "database", "kafka", "stream", "api"]
 SourceFormat = Literal["csv", "json", "jsonl", "parquet", "delta", "iceberg", "avro", "orc", "xml", "text"]
@@ -29,16 +30,6 @@ class Database(ContractModel):
     fetch_size: Count = 10000
     partition_column: Text | None = None
     num_partitions: Count | None = None
-
-
-class Kafka(ContractModel):
-    """A topic and how its values are written."""
-
-    bootstrap_servers: Setting
-    topic: Text
-    starting_offsets: Text = "earliest"
-    schema_registry: Setting | None = None
-    value_format: Text = "json"
 
 
 class Cdc(ContractModel):
@@ -84,6 +75,11 @@ class Source(ContractModel):
             found = source_format_of(path, block.get("pattern"), block["type"])
             if found and block.get("format") is None:
                 block["format"] = found
+        elif isinstance(block.get("kafka"), Mapping):
+            block.setdefault("type", "kafka")
+        if block.get("type") == "kafka":
+            # A topic has positions of its own; to read all of it on every run is what must be asked for.
+            block.setdefault("load_mode", "incremental")
         return block
 
 

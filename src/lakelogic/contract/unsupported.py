@@ -22,10 +22,11 @@ class Refusal:
 _UNSUPPORTED = (
     Refusal("metadata.policy_pack"),
     Refusal("upstream.*.freshness", instead="name the upstream only"),
-    Refusal("source.type", ("database", "kafka", "stream", "api"), "use `file` or `table`"),
+    Refusal("source.type", ("database", "stream", "api"), "use `file`, `table` or `kafka`"),
     Refusal("source.format", ("iceberg",), "use `delta` or `parquet`"),
     Refusal("source.database"),
-    Refusal("source.kafka"),
+    Refusal("source.kafka.schema_registry"),
+    Refusal("source.kafka.value_format", ("avro", "protobuf"), "use `json`"),
     Refusal("source.cdc"),
     Refusal("source.raw"),
     Refusal("source.lookback"),

@@ -32,10 +32,29 @@ class TableSlice:
 
 
 @dataclass(frozen=True, slots=True)
+class OffsetRange:
+    """Messages of one partition, from `start` up to but without `end`; both the same where there are none."""
+
+    partition: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSlice:
+    """These offsets of a Kafka topic; partitions without new messages stand in it too, for their position."""
+
+    topic: str
+    ranges: tuple[OffsetRange, ...]
+    topic_id: str | None = None  # another one under the same name is another topic; None: the broker gives none
+
+
+@dataclass(frozen=True, slots=True)
 class FrameSlice:
     """A frame that the caller already holds (run_dataframe)."""
 
     frame: Any
 
 
-Slice = FileSlice | TableSlice | FrameSlice
+StoredSlice = FileSlice | TableSlice | TopicSlice  # those that the journal can keep
+Slice = StoredSlice | FrameSlice

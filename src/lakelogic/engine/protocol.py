@@ -27,7 +27,7 @@ from lakelogic.plan.model import Column, LinkRead, Observation, Plan, SourceFact
 class ReadSpec:
     """How to read a slice: what the contract's `source` says, resolved."""
 
-    format: str  # csv | json | jsonl | parquet | delta | avro | orc | xml | text | frame
+    format: str  # csv | json | jsonl | parquet | delta | avro | orc | xml | text | kafka | frame
     options: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[str, ...] | None = None  # only these leave the source; None: all
     declared: tuple[str, ...] = ()  # model order, for headerless text

@@ -17,6 +17,8 @@ _ENGINES: Mapping[str, tuple[str, str]] = {
     "spark": ("lakelogic.engine.spark.engine", "SparkEngine"),
     "duckdb": ("lakelogic.engine.duckdb.engine", "DuckDbEngine"),
 }
+# Told without opening an engine: a run that would have to be refused asks no broker.
+READS_TOPICS = frozenset({"spark"})
 
 
 @dataclass(frozen=True, slots=True)

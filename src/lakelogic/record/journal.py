@@ -25,7 +25,7 @@ from deltalake import DeltaTable
 
 from lakelogic.core.clock import Clock, SystemClock
 from lakelogic.core.errors import RunError
-from lakelogic.core.slices import FileSlice, Slice, SourceFile, TableSlice
+from lakelogic.core.slices import FileSlice, Slice, SourceFile, StoredSlice, TableSlice, TopicSlice
 from lakelogic.record.control_table import append_rows, find_control_table, open_control_table
 from lakelogic.record.slice_json import decode_slice, encode_slice
 
@@ -74,7 +74,7 @@ class Batch:
     number: int
     run_id: str
     state: State
-    slice: FileSlice | TableSlice
+    slice: StoredSlice
     fingerprint: str
     started_at: datetime
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -168,9 +168,16 @@ class Journal:
         reset, _ = self._since_reset()
         return reset
 
-    def _committed_slices(self) -> Iterator[FileSlice | TableSlice]:
+    def committed_offsets(self, topic: str) -> TopicSlice | None:
+        """The newest slice of a topic that was committed; where its ranges end, reading goes on."""
+        slices = [slice_ for slice_ in self._committed_slices() if isinstance(slice_, TopicSlice)]
+        return next((slice_ for slice_ in reversed(slices) if slice_.topic == topic), None)
+
+    def _committed_slices(self) -> Iterator[StoredSlice]:
+        """In the order of their batches."""
         _, loads = self._since_reset()
-        whole = (row for row, settings in loads.values() if row["slice"] and WINDOW_SETTING not in settings)
+        ordered = (loads[number] for number in sorted(loads))
+        whole = (row for row, settings in ordered if row["slice"] and WINDOW_SETTING not in settings)
         return (decode_slice(row["slice"]) for row in whole)
 
     def _since_reset(self) -> tuple[tuple[int, Mapping[str, Any]] | None, dict[int, tuple[Any, Mapping[str, Any]]]]:

@@ -6,7 +6,16 @@ import json
 from typing import Any, assert_never
 
 from lakelogic.core.errors import RunError
-from lakelogic.core.slices import FileSlice, FrameSlice, Slice, SourceFile, TableSlice
+from lakelogic.core.slices import (
+    FileSlice,
+    FrameSlice,
+    OffsetRange,
+    Slice,
+    SourceFile,
+    StoredSlice,
+    TableSlice,
+    TopicSlice,
+)
 
 
 def encode_slice(slice_: Slice) -> str:
@@ -20,6 +29,9 @@ def encode_slice(slice_: Slice) -> str:
             }
         case TableSlice(path, version, after_version):
             node = {"kind": "table", "path": path, "version": version, "after_version": after_version}
+        case TopicSlice(topic, ranges, topic_id):
+            offsets = [[part.partition, part.start, part.end] for part in ranges]
+            node = {"kind": "topic", "topic": topic, "topic_id": topic_id, "ranges": offsets}
         case FrameSlice():
             raise RunError(
                 "a frame in memory cannot be written to the journal",
@@ -31,13 +43,15 @@ def encode_slice(slice_: Slice) -> str:
     return json.dumps(node, ensure_ascii=False, separators=(",", ":"))
 
 
-def decode_slice(text: str) -> FileSlice | TableSlice:
+def decode_slice(text: str) -> StoredSlice:
     """The slice that `encode_slice` wrote."""
     match json.loads(text):
         case {"kind": "files", "files": list(files)}:
             return FileSlice(tuple(SourceFile(path, size, mtime_ns) for path, size, mtime_ns in files))
         case {"kind": "table", "path": path, "version": version, "after_version": after_version}:
             return TableSlice(path, version, after_version)
+        case {"kind": "topic", "topic": topic, "topic_id": topic_id, "ranges": list(ranges)}:
+            return TopicSlice(topic, tuple(OffsetRange(*offsets) for offsets in ranges), topic_id)
         case _:
             raise RunError(
                 "the journal has a slice of an unknown kind",

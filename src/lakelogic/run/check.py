@@ -13,11 +13,11 @@ from lakelogic.engine.protocol import StageInput
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import Column, Plan
 from lakelogic.run.accounts import account_for
+from lakelogic.run.choose import choose_slice
 from lakelogic.run.pipeline import RunContext, make_plan, new_run_id
-from lakelogic.run.places import find_places, require_source
+from lakelogic.run.places import find_places
 from lakelogic.run.result import Counts, RunResult
 from lakelogic.run.staging import StagedBatch, StagingArea, stage_batch
-from lakelogic.source.next_slice import next_slice
 
 
 def check_frame(contract: Contract, frame: Any, context: RunContext) -> RunResult:
@@ -28,13 +28,7 @@ def check_frame(contract: Contract, frame: Any, context: RunContext) -> RunResul
 def check_source(contract: Contract, context: RunContext) -> RunResult:
     """Check a source for a contract that has no target."""
     places = find_places(contract, context.settings, source=context.source)
-    source = contract.source if context.source is None else None
-    chosen, reason = next_slice(
-        require_source(places, contract),
-        pattern=source.pattern if source else None,
-        format=source.format if source else None,
-        on_empty=contract.source.on_empty if contract.source else "skip",
-    )
+    chosen, reason = choose_slice(contract, places, None, context.asked)
     if chosen is None:
         started_at = context.clock.now()
         return RunResult(new_run_id(started_at), contract.dataset, "no_new_data", Counts(), reason=reason)

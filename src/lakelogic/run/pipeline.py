@@ -19,7 +19,7 @@ from lakelogic.core.errors import CapabilityError, LakeLogicError, RunError
 from lakelogic.core.faults import fault_point
 from lakelogic.core.secrets import reveal
 from lakelogic.core.settings import Settings
-from lakelogic.core.slices import FileSlice, FrameSlice, Slice, TableSlice
+from lakelogic.core.slices import FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
 from lakelogic.core.window import Window, decode_window, encode_window
 from lakelogic.engine.protocol import Engine, ReadSpec
 from lakelogic.plan.build import build_plan
@@ -28,15 +28,15 @@ from lakelogic.plan.writes import is_merged
 from lakelogic.record.journal import WINDOW_SETTING, Batch, Holder, Journal, open_journal
 from lakelogic.record.lock import acquire
 from lakelogic.run.accounts import account_for
+from lakelogic.run.choose import Asked, choose_slice, lost_slice
 from lakelogic.run.manifest import Manifest, decode_manifest, encode_manifest
 from lakelogic.run.outcome import failed_record, gate_result, idle_result, published_result, write_record
-from lakelogic.run.places import Places, find_places, link_path, require_source
+from lakelogic.run.places import Places, find_places, link_path
 from lakelogic.run.publish import Tables, check_tables, newest_batch, publish, sweep_scratch
 from lakelogic.run.resetting import finish_reset, is_reset
 from lakelogic.run.result import RunResult
 from lakelogic.run.staging import StagingArea, discard, stage_batch, staging_prefix
 from lakelogic.source.files import changed_file, find_format, format_of
-from lakelogic.source.next_slice import Position, next_slice
 from lakelogic.source.tables import is_delta_table
 from lakelogic.table.location import is_catalog_name
 from lakelogic.table.protocol import TableLocation
@@ -60,6 +60,10 @@ class RunContext:
     def engine(self) -> Engine:
         return self.open_engine()
 
+    @property
+    def asked(self) -> Asked:
+        return Asked(self.engine_name, path_given=self.source is not None, whole=self.window is not None)
+
 
 def run_contract(contract: Contract, context: RunContext) -> RunResult:
     """Carry out a contract: finish what an interrupted run left, then read, check and publish what is new."""
@@ -72,7 +76,7 @@ def run_contract(contract: Contract, context: RunContext) -> RunResult:
             if finished is not None and finished.status == "gate_failed":
                 return finished
             sweep_scratch(run.places, journal.last_batch(), contract.dataset)
-            chosen, reason = _choose_slice(run, journal)
+            chosen, reason = choose_slice(contract, run.places, journal, context.asked)
             if chosen is None:
                 return finished or idle_result(run, reason)
             return _run_batch(run, journal, chosen, reason)
@@ -159,29 +163,13 @@ def _finish_pending(run: Run, journal: Journal) -> RunResult | None:
     )
     if pending.state == "staged" and pending.manifest is not None:
         return _publish(again, journal, pending, decode_manifest(pending.manifest))
-    if changed := changed_file(pending.slice):
+    if lost := lost_slice(run.contract, pending.slice):
         # Nothing of it was published; what is there now is a new slice.
-        journal.abandon(pending, f"`{changed}` changed since it was listed")
+        journal.abandon(pending, lost)
         return None
     plan, spec, links = make_plan(again.contract, again.context, pending.slice)
     reason = str(pending.settings.get("reason", "")) or "finishing an interrupted run"
     return _stage_and_publish(again, journal, pending, plan, spec, links, reason)
-
-
-def _choose_slice(run: Run, journal: Journal) -> tuple[Slice | None, str]:
-    source = run.contract.source
-    position = Position(files=journal.committed_files, version=journal.committed_version)
-    path = require_source(run.places, run.contract)
-    given = run.context.source is not None
-    return next_slice(
-        path,
-        pattern=source.pattern if source and not given else None,
-        format=source.format if source and not given else None,
-        # Rows of these days may stand in any file, also in those that were read before.
-        load_mode=source.load_mode if source and run.context.window is None else "full",
-        position=position,
-        on_empty=source.on_empty if source else "skip",
-    )
 
 
 def make_plan(contract: Contract, context: RunContext, chosen: Slice) -> tuple[Plan, ReadSpec, tuple[LinkRead, ...]]:
@@ -202,6 +190,8 @@ def read_spec(contract: Contract, chosen: Slice) -> ReadSpec:
     """How the slice is to be read: format, options, the names that headerless text has."""
     source = contract.source
     options = {key: str(reveal(value)) for key, value in source.options.items()} if source else {}
+    if isinstance(chosen, TopicSlice) and source and source.kafka:
+        options["bootstrap_servers"] = str(reveal(source.kafka.bootstrap_servers))
     declared = tuple(field.name for field in contract.fields)
     # Columns of ours are not looked at unless asked for; lineage of the layer before is.
     asked = contract.lineage.preserve_upstream or None
@@ -212,6 +202,8 @@ def _format(contract: Contract, chosen: Slice) -> str:
     match chosen:
         case TableSlice():
             return "delta"
+        case TopicSlice():
+            return "kafka"
         case FrameSlice():
             return "frame"
         case FileSlice():

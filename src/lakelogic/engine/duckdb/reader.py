@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from lakelogic.core.errors import CapabilityError, PlanError, RunError
-from lakelogic.core.slices import FileSlice, FrameSlice, Slice, TableSlice
+from lakelogic.core.slices import FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
 from lakelogic.engine.duckdb.lines import local_path
 from lakelogic.engine.duckdb.options import parse_options
 from lakelogic.engine.duckdb.read_delta import dataset_of, masking_of, open_delta, read_delta
@@ -91,6 +91,8 @@ def _read_text(relations: Relations, text: TextSource) -> Read:
 
 def _typed(relations: Relations, spec: ReadSpec, slice_: Slice) -> str:
     match slice_:
+        case TopicSlice():
+            raise CapabilityError("the DuckDB engine cannot read Kafka yet", hint="use engine: spark")
         case TableSlice():
             rows = relations.register(read_delta(slice_))
             return _stamped(relations, f"SELECT * FROM {rows}", slice_.path)

@@ -13,6 +13,10 @@ from lakelogic.core.errors import CapabilityError, RunError
 
 # Messages of these name columns, tables and paths only; all others may quote a row's values.
 _SAFE = (AnalysisException, ParseException)
+_KAFKA_HINT = (
+    "run `lakelogic setup --with kafka`; a Spark that was started elsewhere needs the package "
+    "org.apache.spark:spark-sql-kafka-0-10_2.13 of its own version"
+)
 _AVRO_HINT = "start Spark with the package org.apache.spark:spark-avro_2.13 of the same version as Spark"
 
 
@@ -31,6 +35,8 @@ def _translate(error: PySparkException, doing: str) -> RunError | CapabilityErro
     condition = error.getCondition() or type(error).__name__
     if "find data source: avro" in str(error).lower():
         return CapabilityError("this Spark cannot read Avro: its Avro package is missing", hint=_AVRO_HINT)
+    if "find data source: kafka" in str(error).lower():
+        return CapabilityError("this Spark cannot read Kafka: its Kafka package is missing", hint=_KAFKA_HINT)
     if isinstance(error, _SAFE):
         return RunError(f"Spark refused {doing}: {_first_sentence(error)}", code="LL421")
     return RunError(f"Spark failed while {doing}: {condition}", code="LL487")

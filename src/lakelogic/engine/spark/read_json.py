@@ -8,7 +8,6 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from sqlglot import exp
 
 from lakelogic.engine.spark.lines import LINE, NOT_UTF8, LineSpec, Source, final_columns, read_lines
 from lakelogic.engine.spark.paths import exactly, first_line, head_bytes, local_path
@@ -43,7 +42,7 @@ def sample_keys(spark: SparkSession, paths: Sequence[str]) -> tuple[str, ...]:
 def read_jsonl(spark: SparkSession, paths: tuple[str, ...], encoding: str, names: Sequence[str]) -> Source:
     """One object per line."""
     lines, tally = read_lines(spark, LineSpec(paths, encoding))
-    return Source(_parse_objects(lines, names), (tally,))
+    return Source(parse_objects(lines, names), (tally,))
 
 
 def read_json(spark: SparkSession, paths: tuple[str, ...], encoding: str, names: Sequence[str]) -> list[Source]:
@@ -61,7 +60,7 @@ def _read_documents(spark: SparkSession, paths: tuple[str, ...], encoding: str, 
     # A NULL element is a record too, and a malformed one.
     lines = elements.selectExpr(f"coalesce({_unmark('element')}, 'null') AS {LINE}", SOURCE_COLUMN)
     counted, tally = take_tally(lines, {"lines": sf.count(sf.lit(1))})
-    return Source(_parse_objects(counted, names), (tally,))
+    return Source(parse_objects(counted, names), (tally,))
 
 
 def _elements() -> str:
@@ -76,7 +75,7 @@ def _elements() -> str:
     )
 
 
-def _parse_objects(lines: DataFrame, names: Sequence[str]) -> DataFrame:
+def parse_objects(lines: DataFrame, names: Sequence[str]) -> DataFrame:
     """Parse each line inside brackets: so what follows the object on its line is an error, not lost."""
     fields = ", ".join(f"{quote(name)}: STRING" for name in names) or "_lakelogic_none: STRING"
     schema = literal(f"ARRAY<STRUCT<{fields}>>")
@@ -136,9 +135,14 @@ def _records(text: str) -> Iterator[dict[str, object]]:
         yield record
 
 
-def _remote_keys(spark: SparkSession, path: str) -> Iterator[str]:
+def _remote_keys(spark: SparkSession, path: str) -> tuple[str, ...]:
     lines = spark.read.text(exactly([path])).limit(1000)
-    row = lines.selectExpr("schema_of_json_agg(value) AS found").head()
-    found = exp.DataType.build(row.found, dialect="databricks") if row and row.found else None
-    for field in found.expressions if found is not None else ():
-        yield field.name
+    return keys_of_lines(lines.selectExpr(LINE, f"'' AS {SOURCE_COLUMN}"))
+
+
+def keys_of_lines(lines: DataFrame) -> tuple[str, ...]:
+    """The keys of the objects, in one order whoever reads first; only their names leave Spark."""
+    keyed = lines.selectExpr(SOURCE_COLUMN, f"json_object_keys({LINE}) AS keys").where("keys IS NOT NULL")
+    ordered = f"sort_array(collect_list(struct({SOURCE_COLUMN}, keys)))"
+    row = keyed.selectExpr(f"array_distinct(flatten(transform({ordered}, line -> line.keys))) AS found").head()
+    return tuple(row.found) if row and row.found else ()

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from lakelogic.core.errors import PlanError, RunError
-from lakelogic.core.slices import FileSlice, FrameSlice, Slice, TableSlice
+from lakelogic.core.slices import FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
 from lakelogic.engine.options import parse_csv_options, parse_encoding, parse_options
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.engine.spark.lines import Source, read_text, union
@@ -17,6 +17,7 @@ from lakelogic.engine.spark.paths import list_files, local_path
 from lakelogic.engine.spark.read_csv import all_names, group_files, read_csv
 from lakelogic.engine.spark.read_json import read_json, read_jsonl, sample_keys
 from lakelogic.engine.spark.read_table import open_delta, open_files, read_delta, read_files, read_frame
+from lakelogic.engine.spark.read_topic import read_topic, sample_topic_keys
 from lakelogic.engine.spark.read_xml import read_xml, xml_names
 from lakelogic.engine.spark.render import literal, quote, render
 from lakelogic.engine.spark.types import text_columns, to_columns
@@ -50,6 +51,8 @@ def inspect_source(spark: SparkSession, spec: ReadSpec, slice_: Slice) -> Source
     if spec.format in TEXT_FORMATS:
         names = _text_names(spark, spec, _filled(slice_))
         return SourceFacts(text_columns(_visible(names, spec)), text=True)
+    if isinstance(slice_, TopicSlice):
+        return SourceFacts(text_columns(_visible(_topic_names(spark, spec, slice_), spec)), text=True)
     frame = _open_typed(spark, spec, slice_)
     wanted = set(_visible(frame.columns, spec))
     return SourceFacts(tuple(column for column in to_columns(frame.schema) if column.name in wanted), text=False)
@@ -60,6 +63,9 @@ def read_source(spark: SparkSession, spec: ReadSpec, slice_: Slice) -> Source:
     if spec.format in TEXT_FORMATS:
         return _read_text_format(spark, spec, _filled(slice_))
     match slice_:
+        case TopicSlice():
+            names = _wanted_text(_topic_names(spark, spec, slice_) if spec.columns is None else (), spec)
+            return read_topic(spark, slice_, spec, names) or _nothing(spark, names)
         case TableSlice():
             parse_options("delta", spec.options)
             return read_delta(spark, slice_, _wanted(open_delta(spark, slice_).columns, spec))
@@ -117,6 +123,10 @@ def _text_names(spark: SparkSession, spec: ReadSpec, paths: tuple[str, ...]) -> 
             return tuple(dict.fromkeys((*spec.declared, *xml_names(spark, paths, given))))
 
 
+def _topic_names(spark: SparkSession, spec: ReadSpec, slice_: TopicSlice) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*spec.declared, *sample_topic_keys(spark, slice_, spec))))
+
+
 def _nothing(spark: SparkSession, names: Sequence[str]) -> Source:
     hidden = (RECORD_COLUMN, MALFORMED_COLUMN, SOURCE_COLUMN)
     columns = ", ".join(f"CAST(NULL AS STRING) AS {quote(name)}" for name in (*names, *hidden))
@@ -128,6 +138,8 @@ def _open_typed(spark: SparkSession, spec: ReadSpec, slice_: Slice) -> DataFrame
     match slice_:
         case TableSlice():
             return open_delta(spark, slice_)
+        case TopicSlice():
+            raise AssertionError("messages are text")
         case FrameSlice(frame):
             if not isinstance(frame, type(spark.range(0))):
                 raise RunError(f"the Spark engine cannot read a `{type(frame).__module__}` frame")

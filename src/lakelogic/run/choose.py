@@ -1,0 +1,75 @@
+"""Choosing the slice: what the contract's source has that no committed batch has read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lakelogic.contract.contract import Contract
+from lakelogic.contract.kafka import Kafka
+from lakelogic.contract.source import Source
+from lakelogic.core.errors import CapabilityError, RunError
+from lakelogic.core.slices import Slice, TopicSlice
+from lakelogic.engine.registry import READS_TOPICS
+from lakelogic.record.journal import Journal
+from lakelogic.run.places import Places, require_source
+from lakelogic.source.files import changed_file
+from lakelogic.source.kafka_client import describe_topic
+from lakelogic.source.next_slice import Position, next_slice
+from lakelogic.source.topics import lost_messages, next_topic_slice
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the caller of a run asked for beside the contract."""
+
+    engine: str
+    path_given: bool = False  # a path of the caller stands in for the contract's source
+    whole: bool = False  # rows of these days may stand anywhere, also in what was read before
+
+
+def choose_slice(
+    contract: Contract, places: Places, journal: Journal | None, asked: Asked
+) -> tuple[Slice | None, str]:
+    """The slice to read and the reason for it.
+
+    Without a journal nothing was read before, and nothing will be remembered: all of the source is meant.
+    """
+    source, given = contract.source, asked.path_given
+    if source is not None and source.kafka is not None and not given:
+        return _choose_offsets(source, source.kafka, journal, asked)
+    position = Position(journal.committed_files, journal.committed_version) if journal else None
+    return next_slice(
+        require_source(places, contract),
+        pattern=source.pattern if source and not given else None,
+        format=source.format if source and not given else None,
+        load_mode=source.load_mode if source and journal and not asked.whole else "full",
+        position=position,
+        on_empty=source.on_empty if source else "skip",
+    )
+
+
+def lost_slice(contract: Contract, slice_: Slice) -> str | None:
+    """Why what a batch was to read is not there any more as it was; None where it is."""
+    if isinstance(slice_, TopicSlice):
+        kafka = contract.source.kafka if contract.source else None
+        # A contract that names another topic by now cannot say anything about this one.
+        if kafka is None or kafka.topic != slice_.topic:
+            return f"topic `{slice_.topic}` is not the contract's source any more"
+        return lost_messages(slice_, describe_topic(kafka.bootstrap_servers, kafka.topic))
+    changed = changed_file(slice_)
+    return f"`{changed}` changed since it was listed" if changed else None
+
+
+def _choose_offsets(source: Source, kafka: Kafka, journal: Journal | None, asked: Asked) -> tuple[Slice | None, str]:
+    if asked.engine not in READS_TOPICS:
+        raise CapabilityError(f"engine `{asked.engine}` cannot read Kafka yet", hint="run it with --engine spark")
+    chosen, reason = next_topic_slice(
+        describe_topic(kafka.bootstrap_servers, kafka.topic),
+        starting="earliest" if asked.whole else kafka.starting_offsets,
+        full=asked.whole or source.load_mode == "full",
+        committed=journal.committed_offsets(kafka.topic) if journal else None,
+    )
+    if chosen is None and source.on_empty == "fail":
+        message = f"topic `{kafka.topic}` has nothing to read: {reason}"
+        raise RunError(message, code="LL433", hint="source.on_empty is fail")
+    return chosen, reason
