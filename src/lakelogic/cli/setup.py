@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,24 +21,36 @@ if TYPE_CHECKING:
 EXIT_NOT_READY = 4
 
 
-def setup_command(quiet: Quiet = False, debug: Debug = False) -> None:
+class Extra(StrEnum):
+    """Packages that only some sources need."""
+
+    KAFKA = "kafka"
+
+
+With = Annotated[list[Extra] | None, typer.Option("--with", help="Also fetch what this kind of source needs.")]
+
+
+def setup_command(with_: With = None, quiet: Quiet = False, debug: Debug = False) -> None:
     """Fetch the Delta jars for Spark into the user's cache, once. Quick when they are there.
 
     \b
     Examples:
       lakelogic setup
+      lakelogic setup --with kafka
       DEFAULT_ARTIFACT_REPOSITORY=https://maven.example/repo lakelogic setup
     """
     from lakelogic.core.settings import read_settings
-    from lakelogic.onboard.fetch_jars import DELTA_PACKAGE, WAYS_OUT, fetch_jars, has_jars
+    from lakelogic.onboard.fetch_jars import DELTA, OPTIONAL, WAYS_OUT, fetch_jars, has_jars
 
     settings = read_settings(os.environ)
-    if not quiet and not has_jars(settings.jars) and not settings.jars_given:
-        say(f"fetching {DELTA_PACKAGE} (once, about half a minute) ...")
+    extras = [OPTIONAL[extra.value] for extra in with_ or ()]
+    missing = [package.coordinates for package in (DELTA, *extras) if not has_jars(settings.jars, package)]
+    if not quiet and missing and not settings.jars_given:
+        say(f"fetching {', '.join(missing)} (once, about half a minute each) ...")
     try:
-        fetch_jars(settings, os.environ)
+        fetch_jars(settings, os.environ, extras)
     except (LakeLogicError, OSError, subprocess.TimeoutExpired) as error:
-        say(f"The jars that Spark needs for Delta are not there.\n{error}\n{WAYS_OUT}")
+        say(f"Jars that Spark needs are not there.\n{error}\n{WAYS_OUT}")
         raise typer.Exit(EXIT_NOT_READY) from error
     _archive_classes(settings, quiet=quiet)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from lakelogic.core.settings import Settings, user_cache
-from lakelogic.onboard.fetch_jars import DELTA_PACKAGE, has_jars
+from lakelogic.onboard.fetch_jars import DELTA, KAFKA, has_jars
 from lakelogic.onboard.java import HOW_TO_GET_JAVA, find_java
 
 State = Literal["ok", "missing", "optional", "warning"]
@@ -45,6 +45,8 @@ def examine(
         _package("duckdb", needed=engine == "duckdb", hint="pip install 'lakelogic[duckdb]'"),
         _package("polars", needed=engine == "polars", hint="pip install 'lakelogic[polars]'"),
         _package("grpcio", needed=False, hint="for --remote: pip install 'lakelogic[connect]'"),
+        _package("confluent-kafka", needed=False, hint="for Kafka sources: pip install 'lakelogic[kafka]'"),
+        _kafka_jars(settings),
         _key(settings),
         *_folders(settings, environ),
     )
@@ -78,8 +80,16 @@ def _java(environ: Mapping[str, str], *, needed: bool) -> Finding:
 def _jars(settings: Settings, *, needed: bool) -> Finding:
     if has_jars(settings.jars):
         return Finding("delta jars", "ok", str(settings.jars))
-    hint = f"`lakelogic setup` fetches {DELTA_PACKAGE}; or set LAKELOGIC_JARS to a folder that holds them"
+    hint = f"`lakelogic setup` fetches {DELTA.coordinates}; or set LAKELOGIC_JARS to a folder that holds them"
     return Finding("delta jars", "missing" if needed else "optional", f"not in {settings.jars}", hint)
+
+
+def _kafka_jars(settings: Settings) -> Finding:
+    if has_jars(settings.jars, KAFKA):
+        return Finding("kafka jars", "ok", str(settings.jars))
+    return Finding(
+        "kafka jars", "optional", f"not in {settings.jars}", "for Kafka sources: lakelogic setup --with kafka"
+    )
 
 
 def _key(settings: Settings) -> Finding:

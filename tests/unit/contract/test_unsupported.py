@@ -15,6 +15,8 @@ REFUSED = [
     "source: { path: 'postgresql://host/db' }",
     "source: { path: a, format: iceberg }",
     "source: { path: a.csv, raw: true }",
+    "source: { kafka: { bootstrap_servers: b, topic: t, schema_registry: r } }",
+    "source: { kafka: { bootstrap_servers: b, topic: t, value_format: avro } }",
     "source: { path: a.csv, lookback: 3d }",
     "source: { path: a.csv, load_mode: cdc }",
     "source: { path: a.csv, load_mode: incremental, watermark_strategy: max_target }",

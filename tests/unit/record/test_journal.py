@@ -9,7 +9,7 @@ import pytest
 
 from lakelogic.core.clock import FixedClock
 from lakelogic.core.errors import RunError
-from lakelogic.core.slices import FileSlice, FrameSlice, SourceFile, TableSlice
+from lakelogic.core.slices import FileSlice, FrameSlice, OffsetRange, SourceFile, StoredSlice, TableSlice, TopicSlice
 from lakelogic.record import control_table
 from lakelogic.record.journal import Batch, Holder, Journal, open_journal
 from lakelogic.record.slice_json import decode_slice, encode_slice
@@ -22,7 +22,7 @@ def file(name: str, size: int = 1) -> SourceFile:
     return SourceFile(f"/in/{name}", size, 1_700_000_000_000_000_001)
 
 
-def prepare(journal: Journal, slice_: FileSlice | TableSlice, run_id: str = "run") -> Batch:
+def prepare(journal: Journal, slice_: StoredSlice, run_id: str = "run") -> Batch:
     return journal.prepare(
         slice_, run_id=run_id, fingerprint="f1", started_at=NOW, holder=HOLDER, settings={"target": "t"}
     )
@@ -78,6 +78,16 @@ def test_the_position_of_a_table_is_its_newest_committed_version(tmp_path: Path)
     assert journal.committed_version("/other") is None
 
 
+def test_the_position_in_a_topic_is_its_newest_committed_slice(tmp_path: Path) -> None:
+    journal = open_journal(str(tmp_path))
+    assert journal.committed_offsets("t") is None
+    for topic, end in (("t", 5), ("t", 9), ("other", 99)):
+        journal.mark_committed(prepare(journal, TopicSlice(topic, (OffsetRange(0, 0, end),))))
+    journal.abandon(prepare(journal, TopicSlice("t", (OffsetRange(0, 9, 20),))), "gate failed")
+    prepare(journal, TopicSlice("t", (OffsetRange(0, 9, 30),)))
+    assert journal.committed_offsets("t") == TopicSlice("t", (OffsetRange(0, 0, 9),))
+
+
 def test_a_batch_cannot_be_prepared_over_an_open_one(tmp_path: Path) -> None:
     journal = open_journal(str(tmp_path))
     prepare(journal, FileSlice((file("a"),)))
@@ -98,9 +108,17 @@ def test_compaction_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    "slice_", [FileSlice(()), FileSlice((file("ä\n\"'"),)), TableSlice("/t", 3), TableSlice("/t", 3, 1)]
+    "slice_",
+    [
+        FileSlice(()),
+        FileSlice((file("ä\n\"'"),)),
+        TableSlice("/t", 3),
+        TableSlice("/t", 3, 1),
+        TopicSlice("t", (OffsetRange(0, 5, 2**40), OffsetRange(3, 7, 7)), "id"),
+        TopicSlice("t", ()),
+    ],
 )
-def test_slices_survive_json(slice_: FileSlice | TableSlice) -> None:
+def test_slices_survive_json(slice_: StoredSlice) -> None:
     assert decode_slice(encode_slice(slice_)) == slice_
 
 
