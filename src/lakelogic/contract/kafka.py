@@ -18,12 +18,12 @@ def _check_offsets(value: object) -> str | dict[int, int]:
         return str(value)
     offsets = _parse(value)
     if not offsets:
-        raise mistake("LL113", "names no partition", _HINT)
+        raise mistake("LL113", "must name partitions, and names none", _HINT)
     for partition, offset in offsets.items():
         if not str(partition).isdecimal():
-            raise mistake("LL113", f"names the partition `{partition}`, which is not a number", _HINT)
+            raise mistake("LL113", f"must name partitions by number, not `{partition}`", _HINT)
         if not isinstance(offset, int) or isinstance(offset, bool) or offset < EARLIEST:
-            raise mistake("LL113", f"has no offset for partition {partition}", _HINT)
+            raise mistake("LL113", f"must have an offset for partition {partition}", _HINT)
     return {int(partition): int(offset) for partition, offset in offsets.items()}
 
 
@@ -32,7 +32,7 @@ def _parse(value: object) -> Mapping[Any, Any]:
         try:
             value = json.loads(value)
         except ValueError as error:
-            raise mistake("LL112", "is not a place to start from", _HINT) from error
+            raise mistake("LL112", "must be a place to start from", _HINT) from error
     if not isinstance(value, Mapping):
         raise mistake("LL113", f"must be text or a mapping, not {describe_type(value)}", _HINT)
     return value

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.kafka import Kafka
 from lakelogic.contract.source import Source
-from lakelogic.core.errors import CapabilityError, RunError
+from lakelogic.core.errors import CapabilityError
 from lakelogic.core.slices import Slice, TopicSlice
 from lakelogic.engine.registry import READS_TOPICS
 from lakelogic.record.journal import Journal
@@ -27,9 +27,7 @@ class Asked:
     whole: bool = False  # rows of these days may stand anywhere, also in what was read before
 
 
-def choose_slice(
-    contract: Contract, places: Places, journal: Journal | None, asked: Asked
-) -> tuple[Slice | None, str]:
+def choose_slice(contract: Contract, places: Places, journal: Journal | None, asked: Asked) -> tuple[Slice | None, str]:
     """The slice to read and the reason for it.
 
     Without a journal nothing was read before, and nothing will be remembered: all of the source is meant.
@@ -63,13 +61,10 @@ def lost_slice(contract: Contract, slice_: Slice) -> str | None:
 def _choose_offsets(source: Source, kafka: Kafka, journal: Journal | None, asked: Asked) -> tuple[Slice | None, str]:
     if asked.engine not in READS_TOPICS:
         raise CapabilityError(f"engine `{asked.engine}` cannot read Kafka yet", hint="run it with --engine spark")
-    chosen, reason = next_topic_slice(
+    return next_topic_slice(
         describe_topic(kafka.bootstrap_servers, kafka.topic),
         starting="earliest" if asked.whole else kafka.starting_offsets,
         full=asked.whole or source.load_mode == "full",
         committed=journal.committed_offsets(kafka.topic) if journal else None,
+        on_empty=source.on_empty,
     )
-    if chosen is None and source.on_empty == "fail":
-        message = f"topic `{kafka.topic}` has nothing to read: {reason}"
-        raise RunError(message, code="LL433", hint="source.on_empty is fail")
-    return chosen, reason

@@ -62,6 +62,6 @@ def _import_client() -> Any:
         raise RunError(
             "a Kafka source needs the package `confluent-kafka`, which is not installed",
             hint="pip install 'lakelogic[kafka]'",
-            code="LL486",
+            code="LL437",
         ) from error
     return confluent_kafka

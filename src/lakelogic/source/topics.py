@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from lakelogic.contract.kafka import EARLIEST, LATEST
 from lakelogic.core.errors import RunError
@@ -40,7 +41,12 @@ class Topic:
 
 
 def next_topic_slice(
-    topic: Topic, *, starting: StartingOffsets, full: bool, committed: TopicSlice | None
+    topic: Topic,
+    *,
+    starting: StartingOffsets,
+    full: bool,
+    committed: TopicSlice | None,
+    on_empty: Literal["skip", "fail"] = "skip",
 ) -> tuple[TopicSlice | None, str]:
     """The offsets to read and the reason for it; None when there is nothing to read."""
     if full or committed is None:
@@ -57,6 +63,8 @@ def next_topic_slice(
         return slice_, f"{_count(offsets, 'offset')} of {_count(len(ranges), 'partition')}{why}"
     if _sets_position(slice_, starting, full=full, committed=committed):
         return slice_, "the position is set, later messages will be read"
+    if on_empty == "fail":
+        raise RunError(f"topic `{topic.name}` has no new messages", code="LL433", hint="source.on_empty is fail")
     return None, "the topic has no new messages"
 
 

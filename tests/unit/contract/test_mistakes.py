@@ -57,26 +57,26 @@ MISTAKES: dict[str, tuple[str, str, int, int, str, str]] = {
     ),
     "a step without a kind": ("transformations:\n  - phase: pre", "LL111", 2, 5, "no kind", "`sql`"),
     "a step that is text": ("transformations: [trim]", "LL113", 1, 19, "must be a step, not text", "- sql:"),
-    "a topic that is not named": ("source:\n  type: kafka", "LL111", 1, 1, "`kafka` is missing", "bootstrap_servers"),
+    "a topic that is not named": ("source:\n  type: kafka", "LL111", 2, 3, "`kafka` is missing", "bootstrap_servers"),
     "a topic with a path": (
-        "source:\n  kafka: { bootstrap_servers: b, topic: t }\n  type: kafka\n  path: x", "LL157", 4, 3,
+        "source:\n  kafka: { bootstrap_servers: b, topic: t }\n  type: kafka\n  path: x", "LL157", 4, 9,
         "a topic has no `path`", "take it away",
     ),
     "a topic of a source that is files": (
-        "source:\n  path: a.csv\n  kafka: { bootstrap_servers: b, topic: t }", "LL157", 3, 3, "the source is a file",
+        "source:\n  path: a.csv\n  kafka: { bootstrap_servers: b, topic: t }", "LL157", 3, 10, "the source is a file",
         "type: kafka",
     ),
     "offsets that are no place": (
-        "source:\n  kafka:\n    bootstrap_servers: b\n    topic: t\n    starting_offsets: newest", "LL112", 5, 5,
-        "`starting_offsets` is not a place to start from", "earliest",
+        "source:\n  kafka:\n    bootstrap_servers: b\n    topic: t\n    starting_offsets: newest", "LL112", 5, 23,
+        "`starting_offsets` must be a place to start from", "earliest",
     ),
     "offsets of a partition without a number": (
         "source:\n  kafka:\n    bootstrap_servers: b\n    topic: t\n    starting_offsets: '{\"other\": {\"0\": 1}}'",
-        "LL113", 5, 5, "names the partition `other`", "earliest",
+        "LL113", 5, 23, "must name partitions by number, not `other`", "earliest",
     ),
     "offsets that are none": (
-        "source:\n  kafka:\n    bootstrap_servers: b\n    topic: t\n    starting_offsets: '{\"0\": -3}'", "LL113", 5, 5,
-        "has no offset for partition 0", "earliest",
+        "source:\n  kafka:\n    bootstrap_servers: b\n    topic: t\n    starting_offsets: '{\"0\": -3}'", "LL113", 5,
+        23, "must have an offset for partition 0", "earliest",
     ),
     "missing key": ("model: { fields: [{ type: int }] }", "LL111", 1, 19, "`name` is missing", "add `name"),
     "missing key of a step": (

@@ -63,7 +63,7 @@ def test_what_spark_brings_itself_is_left_out(monkeypatch: pytest.MonkeyPatch, t
 def test_an_optional_package_is_asked_for_by_its_own_jar(tmp_path: Path) -> None:
     (tmp_path / f"io.delta_{DELTA.marker}").touch()
     settings = read_settings({"LAKELOGIC_JARS": str(tmp_path)})
-    with pytest.raises(RunError, match="spark-sql-kafka-0-10_2.13-4.2.0.jar` is not there"):
+    with pytest.raises(RunError, match=r"spark-sql-kafka.*\.jar` is not there"):
         fetch_jars(settings, {}, [KAFKA])
     (tmp_path / f"org.apache.spark_{KAFKA.marker}").touch()
     assert fetch_jars(settings, {}, [KAFKA]) == tmp_path

@@ -45,6 +45,11 @@ def test_reading_goes_on_where_the_committed_slice_ends() -> None:
     assert choose(topic((0, 5), (1, 2)), committed) == (None, "the topic has no new messages")
 
 
+def test_nothing_new_is_an_error_where_the_contract_says_so() -> None:
+    with pytest.raises(RunError, match="has no new messages"):
+        next_topic_slice(topic((0, 5)), starting="earliest", full=False, committed=slice_((0, 0, 5)), on_empty="fail")
+
+
 def test_a_partition_that_was_added_is_read_from_its_beginning_also_after_latest() -> None:
     assert choose(topic((0, 5), (0, 7)), slice_((0, 0, 5)), "latest")[0] == slice_((0, 5, 5), (1, 0, 7))
 
