@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from lakelogic.core.slices import Slice
 from lakelogic.plan.files import Staged, StagedFile
-from lakelogic.plan.model import Column, LinkRead, Observation, Plan, SourceFacts, Stage
+from lakelogic.plan.model import Column, LinkRead, Plan, SourceFacts, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +59,13 @@ class Engine(Protocol):
 
     def write_quarantine(
         self,
-        query: exp.Query,
-        columns: tuple[Column, ...],
+        stage: Stage,
         rejected: StageInput,
-        observations: Sequence[Observation],
         *,
         root: str,
         folder: str,
     ) -> tuple[tuple[StagedFile, ...], Mapping[str, int]]:
-        """Turn rejected files (relation `rejected`) into files of the quarantine table.
-
-        `observations` are aggregates over relation `rejected`, taken in the same pass: how often each check failed.
-        """
+        """Turn the rejected files of a stage into files of the quarantine table; say how often each check failed."""
 
     def evaluate(self, values: Mapping[str, exp.Expr], accepted: StageInput) -> Mapping[str, float | None]:
         """Dataset checks: one row of numbers over relation `accepted`, in one query."""

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from lakelogic.plan.expressions import alias, as_text, column, field, number, try_cast
-from lakelogic.plan.model import FAILED_COLUMN, REJECTED_COLUMN, Column
+from lakelogic.plan.model import FAILED_COLUMN, KEPT_COLUMN, REJECTED_COLUMN, Column
+from lakelogic.plan.stage_builder import table
 from lakelogic.plan.types import named, same_type, string_type
 
 RECORD, MALFORMED, SOURCE, ID = "record", "malformed", "source", "id"
-# The record stands first: engines that must mend its bytes find it there.
 PARTS = (RECORD, MALFORMED, SOURCE, ID)
+REJECTED_RELATION, UNFOLDED_RELATION = "rejected", "unfolded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,22 @@ class Fold:
         named_masks = [alias(mask, mask_field(index)) for index, mask in enumerate(masks)]
         return exp.Struct(expressions=[*named_parts, *named_masks, alias(exp.Struct(expressions=values), "raw")])
 
+    def unfold(self) -> exp.Query:
+        """Parts and masks as columns, once for each row; dozens of expressions speak of them."""
+        parts = [alias(self._part(name), f"{KEPT_COLUMN}{name}") for name in PARTS]
+        masks = [alias(self._mask(index), f"{FAILED_COLUMN}{index}") for index in range(self.masks)]
+        return exp.select(*parts, *masks, column(REJECTED_COLUMN)).from_(table(REJECTED_RELATION))
+
     def part(self, name: str) -> exp.Expr:
-        return self._item(PARTS.index(name)) if self.flat else field(column(REJECTED_COLUMN), name)
+        return column(f"{KEPT_COLUMN}{name}")
 
     def mask(self, index: int) -> exp.Expr:
+        return column(f"{FAILED_COLUMN}{index}")
+
+    def _part(self, name: str) -> exp.Expr:
+        return self._item(PARTS.index(name)) if self.flat else field(column(REJECTED_COLUMN), name)
+
+    def _mask(self, index: int) -> exp.Expr:
         if self.flat:
             return try_cast(self._item(len(PARTS) + index), named("bigint"))
         return field(column(REJECTED_COLUMN), mask_field(index))

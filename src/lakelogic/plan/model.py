@@ -24,6 +24,7 @@ SOURCE_COLUMN = "_lakelogic_source"  # path or table the row came from (STRING)
 RECORD_COLUMN = "_lakelogic_record"  # text sources: the line as read, only where it is malformed (STRING)
 MALFORMED_COLUMN = "_lakelogic_malformed"  # text sources: why the line could not be split, else NULL (STRING)
 RAW_COLUMN = "_lakelogic_raw_"  # + number: the source columns as read, carried through the steps
+KEPT_COLUMN = "_lakelogic_kept_"  # + part: what is kept of a rejected row beside its values; see plan/fold.py
 FAILED_COLUMN = "_lakelogic_failed_"  # + number: bit masks of failed checks, 62 checks each (BIGINT)
 
 # Columns of the last relation of a stage, beside the output columns.
@@ -121,8 +122,9 @@ class Stage:
     partition_by: tuple[str, ...] = ()
     observations: tuple[Observation, ...] = ()  # failures of warning and info checks, over segment `observed_at`
     observed_at: str | None = None
-    rejected_counts: tuple[Observation, ...] = ()  # over relation "rejected": failures of error checks
-    quarantine: exp.Query | None = None  # over relation "rejected" (the rejected files): the quarantine's rows
+    unfold: exp.Query | None = None  # over relation "rejected" (the rejected files): gives relation "unfolded"
+    rejected_counts: tuple[Observation, ...] = ()  # over relation "unfolded": failures of error checks
+    quarantine: exp.Query | None = None  # over relation "unfolded": the quarantine's rows
     quarantine_columns: tuple[Column, ...] = ()
     checks: tuple[Check, ...] = ()
     mask_count: int = 1

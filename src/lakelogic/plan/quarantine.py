@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
 from lakelogic.plan.checks import has_failed, place_of
 from lakelogic.plan.expressions import (
     alias,
+    any_of,
     as_text,
     case,
     cast,
@@ -18,14 +19,13 @@ from lakelogic.plan.expressions import (
     text,
 )
 from lakelogic.plan.fold import ID as ID_PART
-from lakelogic.plan.fold import MALFORMED, RECORD, SOURCE, Fold
+from lakelogic.plan.fold import MALFORMED, RECORD, SOURCE, UNFOLDED_RELATION, Fold
 from lakelogic.plan.lineage import PROCESSED_AT, RUN_ID, VERSION
 from lakelogic.plan.model import RECORD_COLUMN, SOURCE_COLUMN, Check, Column
 from lakelogic.plan.stage_builder import Output, table
 from lakelogic.plan.types import family, named, string_type
 
 ERRORS, CATEGORIES, RULES, ID = "_lakelogic_errors", "_lakelogic_categories", "_lakelogic_rules", "_lakelogic_id"
-REJECTED_RELATION = "rejected"
 # How much of a value a message shows; the whole of it stands in its column.
 SHOWN_CHARACTERS = 80
 
@@ -33,16 +33,16 @@ SHOWN_CHARACTERS = 80
 def quarantine_rows(
     checks: Sequence[Check], fold: Fold, version: str, personal: frozenset[str]
 ) -> tuple[exp.Query, tuple[Column, ...]]:
-    """The query over relation `rejected` that gives the quarantine's rows, and its columns."""
+    """The query over relation `unfolded` that gives the quarantine's rows, and its columns."""
     failing = [check for check in checks if check.severity == "error"]
     outputs = [Output(Column(c.name, c.type), fold.raw(c.name)) for c in fold.columns]
     outputs.append(Output(Column(RECORD_COLUMN, string_type()), fold.part(RECORD)))
-    outputs.append(_array(ERRORS, [(check, _message(check, fold, personal)) for check in failing], fold))
-    outputs.append(_array(CATEGORIES, [(check, text(check.category)) for check in failing], fold, distinct=True))
-    outputs.append(_array(RULES, [(check, text(check.name)) for check in failing], fold, distinct=True))
+    outputs.append(_array(ERRORS, [([check], _message(check, fold, personal)) for check in failing], fold))
+    outputs.append(_array(CATEGORIES, _sorted_words(failing, lambda check: check.category), fold))
+    outputs.append(_array(RULES, _sorted_words(failing, lambda check: check.name), fold))
     outputs.append(Output(Column(ID, string_type()), _stable_id(fold.part(ID_PART))))
     outputs += _lineage(fold, version)
-    query = exp.select(*[alias(o.expression, o.column.name) for o in outputs]).from_(table(REJECTED_RELATION))
+    query = exp.select(*[alias(o.expression, o.column.name) for o in outputs]).from_(table(UNFOLDED_RELATION))
     return query, tuple(o.column for o in outputs)
 
 
@@ -56,14 +56,22 @@ def _lineage(fold: Fold, version: str) -> list[Output]:
     ]
 
 
-def _array(name: str, said: Sequence[tuple[Check, exp.Expr]], fold: Fold, *, distinct: bool = False) -> Output:
-    """What is said of each check that the row failed, as one array."""
+def _sorted_words(checks: Sequence[Check], word: Callable[[Check], str]) -> list[tuple[list[Check], exp.Expr]]:
+    """Each word once, in order, with the checks that say it: nothing is left to sort or compare for each row."""
+    said: dict[str, list[Check]] = {}
+    for check in checks:
+        said.setdefault(word(check), []).append(check)
+    # Engines order text by its bytes.
+    return [(said[each], text(each)) for each in sorted(said, key=str.encode)]
+
+
+def _array(name: str, said: Sequence[tuple[Sequence[Check], exp.Expr]], fold: Fold) -> Output:
+    """What is said of the checks that the row failed, as one array."""
     items: list[exp.Expr] = []
-    for check, value in said:
-        items.append(case([(has_failed(check, fold.mask(place_of(check)[0])), value)]))
-    array: exp.Expr = exp.ArrayCompact(this=exp.Array(expressions=items or [text("")]))
-    if distinct:
-        array = exp.ArraySort(this=exp.ArrayDistinct(this=array))
+    for checks, value in said:
+        failed = any_of([has_failed(check, fold.mask(place_of(check)[0])) for check in checks])
+        items.append(case([(failed, value)]))
+    array = exp.ArrayCompact(this=exp.Array(expressions=items or [text("")]))
     return Output(Column(name, named("array<string>")), array)
 
 

@@ -79,6 +79,7 @@ def close_stage(
         partition_by=partition_by,
         observations=count_failures(soft, [column(name) for name in masks]) if soft else (),
         observed_at=relation.name if soft else None,
+        unfold=keeper.fold.unfold(),
         rejected_counts=_rejected_counts(builder, keeper.fold),
         quarantine=quarantine,
         quarantine_columns=quarantine_columns,

@@ -96,14 +96,7 @@ def _quarantine(
     kept = Column(REJECTED_COLUMN, exp.DataType.build("unknown"))
     columns = fill_unknown_types((*output, kept), area.target_root, staged.rejected)
     rejected = StageInput(staged_root=area.target_root, staged=staged.rejected, columns=columns)
-    files, counts = engine.write_quarantine(
-        stage.quarantine,
-        stage.quarantine_columns,
-        rejected,
-        stage.rejected_counts,
-        root=area.quarantine_root,
-        folder=folder,
-    )
+    files, counts = engine.write_quarantine(stage, rejected, root=area.quarantine_root, folder=folder)
     return files, fill_unknown_types(stage.quarantine_columns, area.quarantine_root, files), counts
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -72,11 +73,17 @@ def test_rows_are_split_counted_and_read_back(engine: DuckDbEngine, tmp_path: Pa
     assert [str(price) for price in good.sort("id")["price"].to_list()] == ["1.01", "3.00"]
 
     rejected = StageInput(staged_root=str(tmp_path / "t"), staged=staged.rejected, columns=OUTPUT)
-    count = Observation("failed:malformed", sqlglot.parse_one("SUM(_lakelogic_rejected.failed_0)"))
-    files, counts = engine.write_quarantine(
-        query("SELECT _lakelogic_rejected.record AS _lakelogic_record FROM rejected"),
-        (column("_lakelogic_record", "string"),), rejected, [count], root=str(tmp_path / "q"), folder="batch",
-    )  # fmt: skip
+    count = Observation("failed:malformed", sqlglot.parse_one("SUM(failed)"))
+    stage = replace(
+        STAGE,
+        unfold=query(
+            "SELECT _lakelogic_rejected.record AS record, _lakelogic_rejected.failed_0 AS failed FROM rejected"
+        ),
+        quarantine=query("SELECT record AS _lakelogic_record FROM unfolded"),
+        quarantine_columns=(column("_lakelogic_record", "string"),),
+        rejected_counts=(count,),
+    )
+    files, counts = engine.write_quarantine(stage, rejected, root=str(tmp_path / "q"), folder="batch")
     assert counts == {"failed:malformed": 1} and [file.rows for file in files] == [1]
     assert pq.read_table(tmp_path / "q" / files[0].path).to_pylist() == [{"_lakelogic_record": "x"}]
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +47,19 @@ SELECT id_ AS id, day_ AS day, kind,
   END AS _lakelogic_rejected
 FROM checked
 """
-QUARANTINE = """
-SELECT _lakelogic_rejected.raw.id AS id, _lakelogic_rejected.record AS _lakelogic_record,
-  FILTER(ARRAY(
-    CASE WHEN _lakelogic_rejected.failed_0 & 1 <> 0 THEN 'malformed' END,
-    CASE WHEN _lakelogic_rejected.failed_0 & 2 <> 0 THEN 'id is an int' END,
-    CASE WHEN _lakelogic_rejected.failed_0 & 4 <> 0 THEN 'known kind' END
-    ), x -> NOT x IS NULL) AS _lakelogic_rules
+UNFOLD = """
+SELECT _lakelogic_rejected, _lakelogic_rejected.record AS _lakelogic_kept_record,
+  _lakelogic_rejected.failed_0 AS _lakelogic_failed_0
 FROM rejected
+"""
+QUARANTINE = """
+SELECT _lakelogic_rejected.raw.id AS id, _lakelogic_kept_record AS _lakelogic_record,
+  ARRAY_COMPACT(ARRAY(
+    CASE WHEN _lakelogic_failed_0 & 1 <> 0 THEN 'malformed' END,
+    CASE WHEN _lakelogic_failed_0 & 2 <> 0 THEN 'id is an int' END,
+    CASE WHEN _lakelogic_failed_0 & 4 <> 0 THEN 'known kind' END
+    )) AS _lakelogic_rules
+FROM unfolded
 """
 
 
@@ -144,20 +150,26 @@ def test_the_quarantine_keeps_records_and_counts_each_check(
     rejected = StageInput(staged_root=str(root), staged=staged.rejected, columns=(*OUTPUT, REJECTED))
     place = tmp_path / "quarantine"
     counts = [
-        Observation(name, parse(f"SUM(CASE WHEN _lakelogic_rejected.failed_0 & {bit} <> 0 THEN 1 ELSE 0 END)"))
+        Observation(name, parse(f"SUM(CASE WHEN _lakelogic_failed_0 & {bit} <> 0 THEN 1 ELSE 0 END)"))
         for name, bit in (("malformed", 1), ("id is an int", 2), ("known kind", 4))
     ]
-    files, failed = spark_engine.write_quarantine(
-        parse(QUARANTINE), columns, rejected, counts, root=str(place), folder="b"
+    stage = replace(
+        build_stage(),
+        unfold=parse(UNFOLD),
+        quarantine=parse(QUARANTINE),
+        quarantine_columns=columns,
+        rejected_counts=tuple(counts),
     )
+    files, failed = spark_engine.write_quarantine(stage, rejected, root=str(place), folder="b")
     assert failed == {"malformed": 2, "id is an int": 1, "known kind": 1}
     assert sum(file.rows for file in files) == 4
     frame = spark_engine.frame(StageInput(staged_root=str(place), staged=files, columns=columns))
-    assert sorted((row.id or "", row._lakelogic_record or "") for row in frame.collect()) == [
-        ("", "5"),
-        ("", r"\xE9,\xFF,a"),
-        ("4", ""),
-        ("x", ""),
+    said = [(row.id or "", row._lakelogic_record or "", row._lakelogic_rules) for row in frame.collect()]
+    assert sorted(said) == [
+        ("", "5", ["malformed"]),
+        ("", r"\xE9,\xFF,a", ["malformed"]),
+        ("4", "", ["known kind"]),
+        ("x", "", ["id is an int"]),
     ]
 
 

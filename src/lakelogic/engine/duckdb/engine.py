@@ -24,7 +24,8 @@ from lakelogic.engine.protocol import ReadSpec, StageInput
 from lakelogic.engine.registry import EngineOptions
 from lakelogic.plan.dataset_rules import one_row
 from lakelogic.plan.files import Staged, StagedFile
-from lakelogic.plan.model import Column, LinkRead, Observation, Plan, SourceFacts, Stage
+from lakelogic.plan.fold import REJECTED_RELATION, UNFOLDED_RELATION
+from lakelogic.plan.model import Column, LinkRead, Plan, SourceFacts, Stage
 
 
 class DuckDbEngine:
@@ -61,20 +62,20 @@ class DuckDbEngine:
 
     def write_quarantine(
         self,
-        query: exp.Query,
-        columns: tuple[Column, ...],
+        stage: Stage,
         rejected: StageInput,
-        observations: Sequence[Observation],
         *,
         root: str,
         folder: str,
     ) -> tuple[tuple[StagedFile, ...], Mapping[str, int]]:
-        if not rejected.staged:
+        if not rejected.staged or stage.unfold is None or stage.quarantine is None:
             return (), {}
         with self._call("writing the quarantine") as relations:
-            relations.add_view("rejected", read_rejected(rejected))
-            files = write_files(relations, relations.aligned(relations.sql(query), columns), (root, folder))
-            return files, observe(relations, observations, "rejected")
+            relations.add_view(REJECTED_RELATION, read_rejected(rejected))
+            relations.add_table(UNFOLDED_RELATION, relations.sql(stage.unfold))
+            rows = relations.aligned(relations.sql(stage.quarantine), stage.quarantine_columns)
+            files = write_files(relations, rows, (root, folder))
+            return files, observe(relations, stage.rejected_counts, UNFOLDED_RELATION)
 
     def evaluate(self, values: Mapping[str, exp.Expr], accepted: StageInput) -> Mapping[str, float | None]:
         if not values:

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sf
-from pyspark.sql.types import ArrayType
 from sqlglot import exp
 
 from lakelogic.core.keys import MaskKeys
@@ -15,31 +13,23 @@ from lakelogic.core.slices import Slice
 from lakelogic.engine.protocol import ReadSpec, StageInput
 from lakelogic.engine.registry import EngineOptions
 from lakelogic.engine.spark.failures import translated
-from lakelogic.engine.spark.files import join_path, list_written, read_staged
+from lakelogic.engine.spark.files import read_staged
 from lakelogic.engine.spark.masking import apply_masking
+from lakelogic.engine.spark.quarantine import write_rejected
 from lakelogic.engine.spark.reader import inspect_source, read_link
 from lakelogic.engine.spark.relations import Relations, open_relations
 from lakelogic.engine.spark.session import OpenSession, close_session, open_session, settings_for_call
-from lakelogic.engine.spark.stage import observe, read_observations, run_stage, write_files
+from lakelogic.engine.spark.stage import run_stage
 from lakelogic.engine.spark.types import to_columns
 from lakelogic.plan.dataset_rules import one_row
 from lakelogic.plan.files import Staged, StagedFile
 from lakelogic.plan.model import (
     DECRYPT_FUNCTION,
-    REJECTED_COLUMN,
     Column,
     LinkRead,
-    Observation,
     Plan,
     SourceFacts,
     Stage,
-)
-
-# Bytes that are not UTF-8, as \xNN: the record stays whole and the file stays valid.
-_READABLE = (
-    "CASE WHEN record IS NULL OR is_valid_utf8(record) THEN record ELSE array_join(transform("
-    "split(decode(CAST(record AS BINARY), 'ISO-8859-1'), ''), "
-    r"c -> CASE WHEN ascii(c) > 127 THEN concat('\\x', hex(encode(c, 'ISO-8859-1'))) ELSE c END), '') END"
 )
 
 
@@ -80,24 +70,16 @@ class SparkEngine:
 
     def write_quarantine(
         self,
-        query: exp.Query,
-        columns: tuple[Column, ...],
+        stage: Stage,
         rejected: StageInput,
-        observations: Sequence[Observation],
         *,
         root: str,
         folder: str,
     ) -> tuple[tuple[StagedFile, ...], Mapping[str, int]]:
-        if not rejected.staged:
+        if not rejected.staged or stage.unfold is None or stage.quarantine is None:
             return (), {}
         with self._call("writing the quarantine") as relations:
-            spark = self._session.spark
-            frame, tally = observe(_with_readable_records(read_staged(spark, rejected)), observations)
-            relations.add("rejected", frame)
-            rows = relations.query(apply_masking(query, self._keys, relations))
-            write_files(rows, join_path(root, folder))
-            files = tuple(file for file in list_written(spark, root, folder) if file.rows > 0)
-            return files, read_observations(observations, tally)
+            return write_rejected(relations, stage, rejected, self._keys, (root, folder))
 
     def evaluate(self, values: Mapping[str, exp.Expr], accepted: StageInput) -> Mapping[str, float | None]:
         if not values:
@@ -135,15 +117,3 @@ def _shown(column: Column, decrypt: Sequence[str]) -> exp.Expr:
     if column.name in decrypt:
         value = exp.Anonymous(this=DECRYPT_FUNCTION, expressions=[value])
     return exp.alias_(value, column.name, quoted=True)
-
-
-def _with_readable_records(frame: DataFrame) -> DataFrame:
-    """Records that hold bytes which are no text become readable; in an array the record stands first."""
-    if REJECTED_COLUMN not in frame.columns:
-        return frame
-    if isinstance(frame.schema[REJECTED_COLUMN].dataType, ArrayType):
-        mended = _READABLE.replace("record", f"{REJECTED_COLUMN}[0]")
-        rest = f"slice({REJECTED_COLUMN}, 2, size({REJECTED_COLUMN}) - 1)"
-        return frame.withColumn(REJECTED_COLUMN, sf.expr(f"concat(array({mended}), {rest})"))
-    record = sf.expr(_READABLE.replace("record", f"{REJECTED_COLUMN}.record"))
-    return frame.withColumn(REJECTED_COLUMN, sf.col(REJECTED_COLUMN).withField("record", record))

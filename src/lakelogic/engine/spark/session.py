@@ -33,6 +33,8 @@ CALL_SETTINGS: Mapping[str, str] = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.maxConcurrentOutputFileWriters": "16",  # so that no sort precedes the split by verdict
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+    # The JVM never compiles a method above 8,000 bytes of code; Spark then splits it instead of having it interpreted.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
 }
 
 _lock = threading.RLock()
