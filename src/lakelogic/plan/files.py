@@ -14,6 +14,7 @@ class StagedFile:
     size: int
     rows: int
     partition: Mapping[str, str | None] = field(default_factory=dict)
+    constants: Mapping[str, str] = field(default_factory=dict)  # columns with one value, which its footer is silent on
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,7 @@ from lakelogic.record.ledger import Ledger, LedgerStep
 
 def encode_files(files: Iterable[StagedFile]) -> list[dict[str, Any]]:
     """Staged files as JSON values."""
-    return [
-        {"path": file.path, "size": file.size, "rows": file.rows, "partition": dict(file.partition)} for file in files
-    ]
+    return [asdict(file) for file in files]
 
 
 def decode_files(nodes: Sequence[Mapping[str, Any]]) -> tuple[StagedFile, ...]:

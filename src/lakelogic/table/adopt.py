@@ -203,7 +203,7 @@ def _add_actions(
     not_null = _not_null(shape, table)
     limit = _stats_limit(table.metadata().configuration if table else shape.properties)
     with ThreadPoolExecutor(_FOOTER_READERS) as readers:
-        footers = list(readers.map(lambda file: read_stats(os.path.join(path, file.path)), files))
+        footers = list(readers.map(lambda file: read_stats(os.path.join(path, file.path), file.constants), files))
     actions = []
     for file, stats in zip(files, footers, strict=True):
         _check_file(file, stats, names, shape)

@@ -39,15 +39,18 @@ class FileStats:
     unbounded: frozenset[str] = frozenset()  # columns with values, but without both bounds
 
 
-def read_stats(path: str) -> FileStats:
-    """Read the footer of a Parquet file."""
+def read_stats(path: str, constants: Mapping[str, str] | None = None) -> FileStats:
+    """Read the footer of a Parquet file; it is silent on columns whose one value is known."""
     metadata = pq.read_metadata(path)
     schema = metadata.schema.to_arrow_schema()
     flat = _flat_columns(metadata, schema)
     nulls = {name: count for name, index in flat.items() if (count := _null_count(metadata, index)) is not None}
-    minimum, maximum = {}, {}
+    minimum, maximum, known = {}, {}, constants or {}
     for name, index in flat.items():
         low, high = _bounds(metadata, index, schema.field(name).type)
+        if name in known:
+            low, high = _constant_bounds(known[name], schema.field(name).type)
+            nulls[name] = 0
         if low is not None and high is not None:
             minimum[name], maximum[name] = low, high
     with_values = {name for name in flat if nulls.get(name) != metadata.num_rows}
@@ -98,6 +101,11 @@ def _flat_columns(metadata: pq.FileMetaData, schema: pa.Schema) -> dict[str, int
 def _chunks(metadata: pq.FileMetaData, index: int) -> list[tuple[int, Any]]:
     groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
     return [(group.num_rows, group.column(index).statistics) for group in groups]
+
+
+def _constant_bounds(text: str, type_: pa.DataType) -> tuple[Bound | None, Bound | None]:
+    value = datetime.fromisoformat(text) if pa.types.is_timestamp(type_) else text
+    return _lower(value, type_), _upper(value, type_)
 
 
 def _null_count(metadata: pq.FileMetaData, index: int) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, DataFrameWriter
 from pyspark.sql import functions as sf
@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from lakelogic.core.keys import MaskKeys
 from lakelogic.engine.protocol import StageInput
+from lakelogic.engine.spark.constants import find_constants, statistics_off
 from lakelogic.engine.spark.files import join_path, list_written, plain_folder, read_staged
 from lakelogic.engine.spark.lines import Source
 from lakelogic.engine.spark.masking import apply_masking
@@ -47,10 +48,11 @@ def run_stage(
     for link in links:
         relations.add(link.name, read_link(relations.spark, link))
     last, counted, observed = _run_segments(relations, stage, keys)
-    _write(last, join_path(*place), stage.partition_by)
+    constants = find_constants(stage, source)
+    _write(last, join_path(*place), stage.partition_by, statistics_off(constants))
     rows, skipped = read.count()
     return Staged(
-        accepted=_list_verdict(relations, place, ACCEPTED),
+        accepted=tuple(replace(file, constants=constants) for file in _list_verdict(relations, place, ACCEPTED)),
         rejected=_list_verdict(relations, place, REJECTED),
         counts={**_read_counts(stage.input, rows, counted), SKIPPED: skipped},
         observations=read_observations(stage.observations, observed),
@@ -118,10 +120,10 @@ def _read_counts(name: str, rows: int, counted: dict[str, _Counted]) -> dict[str
     return counts
 
 
-def _write(frame: DataFrame, path: str, partition_by: Sequence[str]) -> None:
+def _write(frame: DataFrame, path: str, partition_by: Sequence[str], options: Mapping[str, str]) -> None:
     # A boolean is cheaper to compare for every row than the two words.
     split = frame.withColumn(VERDICT_COLUMN, sf.col(VERDICT_COLUMN) == sf.lit(REJECTED))
-    _writer(split).partitionBy(VERDICT_COLUMN, *partition_by).parquet(path)
+    _writer(split).options(**options).partitionBy(VERDICT_COLUMN, *partition_by).parquet(path)
 
 
 def write_files(frame: DataFrame, path: str) -> None:
