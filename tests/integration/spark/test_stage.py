@@ -15,6 +15,7 @@ from lakelogic.engine.protocol import ReadSpec, StageInput
 from lakelogic.engine.spark.session import CALL_SETTINGS
 from lakelogic.plan.files import Staged
 from lakelogic.plan.model import Column, LinkRead, Observation, Segment, Stage
+from lakelogic.table.stats import read_stats
 
 pytestmark = pytest.mark.spark
 Slices = Callable[..., FileSlice]
@@ -239,3 +240,22 @@ def test_a_batch_without_rejected_rows_has_no_rejected_files(
     stage = Stage("source", (segment("s", sql),), ())
     staged = spark_engine.stage(stage, source, [], root=str(tmp_path), folder="b")
     assert (staged.accepted_rows, staged.rejected) == (1, ())
+
+
+def test_columns_with_one_value_are_bounded_without_statistics_of_the_writer(
+    spark_engine: Any, tmp_path: Path, slice_of: Slices, kinds: LinkRead
+) -> None:
+    stage = build_stage()
+    split = stage.segments[-1]
+    query = split.query.copy().select(
+        parse("'r1' AS run"), parse("CAST('2026-01-02 03:04:05.678901+00:00' AS TIMESTAMP) AS at")
+    )
+    output = (*OUTPUT, Column("run", parse("CAST(1 AS STRING)").to), Column("at", parse("CAST(1 AS TIMESTAMP)").to))
+    stamped = replace(stage, segments=(*stage.segments[:-1], replace(split, query=query)), output=output)
+    staged, root = run(spark_engine, tmp_path, slice_of, kinds, stamped)
+    for file in staged.accepted:
+        assert file.constants == {"run": "r1", "at": "2026-01-02 03:04:05.678901+00:00"}
+        stats = read_stats(str(root / file.path), file.constants)
+        assert (stats.minimum["run"], stats.maximum["run"], stats.nulls["run"]) == ("r1", "r1", 0)
+        assert (stats.minimum["at"], stats.maximum["at"]) == ("2026-01-02T03:04:05.678Z", "2026-01-02T03:04:05.679Z")
+        assert "run" not in read_stats(str(root / file.path)).minimum

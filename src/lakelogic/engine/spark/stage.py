@@ -132,10 +132,8 @@ def write_files(frame: DataFrame, path: str) -> None:
 
 
 def _writer(frame: DataFrame) -> DataFrameWriter:
-    # No marker file: the folder belongs to a table, which would see it as a stranger. Nobody reads size statistics,
-    # and they cost time for every value.
-    quiet = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false", "parquet.size.statistics.enabled": "false"}
-    return frame.write.mode("error").options(**quiet)
+    # No marker file: the folder belongs to a table, which would see it as a stranger.
+    return frame.write.mode("error").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
 
 
 def _list_verdict(relations: Relations, place: tuple[str, str], verdict: str) -> tuple[StagedFile, ...]:
