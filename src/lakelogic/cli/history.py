@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from lakelogic.contract.loader import load_contract
 from lakelogic.core.errors import RunError
 from lakelogic.core.settings import Settings
+from lakelogic.record.events import read_events
 from lakelogic.record.run_log import RunRecord, read_rules, read_runs, read_steps
 from lakelogic.run.places import find_places
 from lakelogic.table.location import CONTROL_FOLDER
@@ -61,6 +62,7 @@ class LoggedRun:
             "quarantine": {"path": record.quarantine, "version": record.quarantine_version},
             "rules": [{"name": rule.name, "failed": rule.failed} for rule in rules if rule.scope == "row"],
             "dataset_rules": [{"name": rule.name, "passed": rule.passed} for rule in rules if rule.scope == "dataset"],
+            "events": [asdict(event) for event in read_events(self.log, run_id=record.run_id, dataset=record.dataset)],
             "duration_s": record.duration_s or 0.0,
             "started_at": record.started_at.isoformat(),
             "engine": record.engine,

@@ -30,6 +30,8 @@ def print_summary(result: Mapping[str, Any]) -> None:
     failed = [(rule["name"], rule["failed"]) for rule in result["rules"] if rule["failed"]]
     if failed:
         print_table(("rule", "failed"), failed, title="Rules", right="failed")
+    for event in result.get("events", ()):
+        print_text(f"{event['severity']}: {event['message']}")
     for name in ("target", "quarantine"):
         place = result[name]
         if place and place.get("version") is not None:

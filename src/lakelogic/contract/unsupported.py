@@ -35,7 +35,6 @@ _UNSUPPORTED = (
     Refusal("source.watermark_strategy", ("max_target",), "use `pipeline_log`, `file_mtime` or `delta_version`"),
     Refusal("links.*.dataset", instead="name the table's `path`"),
     Refusal("links.*.format", ("iceberg",), "use `delta` or `parquet`"),
-    Refusal("schema_policy.evolution", ("compatible",), "use `allow` or `strict`"),
     Refusal("external_logic"),
     Refusal(
         "materialization.strategy",

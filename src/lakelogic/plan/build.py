@@ -126,6 +126,7 @@ def _finish(
         personal=finish.personal,
         hashes=finish.hashes,
         needs_key=finish.needs_key,
+        drift=gate.drift,
         notes=tuple(bench.notes),
     )
     if bench.problems:

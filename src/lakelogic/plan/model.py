@@ -12,6 +12,7 @@ from typing import Literal
 
 from sqlglot import exp
 
+from lakelogic.core.events import Event
 from lakelogic.plan.writes import Write
 
 Severity = Literal["error", "warning", "info"]
@@ -173,4 +174,5 @@ class Plan:
     personal: tuple[str, ...] = ()  # quarantine columns that are encrypted when there is a key
     hashes: bool = False  # masking that is weak without a key
     needs_key: bool = False  # masking that cannot work without LAKELOGIC_PII_KEY
+    drift: tuple[Event, ...] = ()  # how the source differs from what is declared
     notes: tuple[str, ...] = ()  # what explain should say: where casts stand, fallbacks chosen

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.model import ModelField
 from lakelogic.core.errors import PlanError
+from lakelogic.core.events import Event
+from lakelogic.plan.drift import find_drift
 from lakelogic.plan.model import HIDDEN_PREFIX, Column, SourceFacts
 from lakelogic.plan.relation import suggestion
 from lakelogic.plan.rules import rule_columns
@@ -23,6 +25,7 @@ class Gate:
     missing: tuple[ModelField, ...] = ()  # become NULL columns
     unknown: tuple[str, ...] = ()  # judged row by row (unknown_fields: quarantine)
     closed: bool = True
+    drift: tuple[Event, ...] = ()  # what is not as declared, and let through
 
 
 def assumed_columns(contract: Contract) -> Gate:
@@ -56,7 +59,8 @@ def pass_gate(contract: Contract, facts: SourceFacts) -> Gate:
     judged = unknown if policy.unknown_fields == "quarantine" else []
     keep_all = not contract.fields or (contract.source is not None and contract.source.columns == "all")
     read = [c for c in visible if _is_read(c.name, known, judged, keep_all, policy.unknown_fields)]
-    return Gate(tuple(read), tuple(missing), tuple(judged))
+    drift = find_drift(contract, facts, missing, unknown)
+    return Gate(tuple(read), tuple(missing), tuple(judged), drift=drift)
 
 
 def _is_read(name: str, known: frozenset[str], judged: Sequence[str], keep_all: bool, unknown_fields: str) -> bool:
@@ -89,8 +93,9 @@ def _needed(contract: Contract) -> frozenset[str]:
 
 def _judge_missing(field: ModelField, unknown: Sequence[str], contract: Contract) -> None:
     near = suggestion(field.name, unknown)
-    strict = contract.schema_policy.evolution == "strict"
-    if not field.required and not strict and near is None:
+    policy = contract.schema_policy.evolution
+    # Under `compatible` a rename is refused: the values would be lost under a name that nobody reads.
+    if not field.required and not (policy == "strict" or (policy == "compatible" and near is not None)):
         return
     index = [f.name for f in contract.fields].index(field.name)
     why = "required column" if field.required else "column"

@@ -1,12 +1,13 @@
 """The run log: what each run did, for people, the driver and reports; shared by the datasets of one folder.
 
-Three Delta tables, written in this order, so that a row in `runs` means that its rules and steps are there:
+Delta tables, written in this order, so that a row in `runs` means that its rules, steps and events are there:
 
 * ``rules``: run_id STRING, dataset STRING, position LONG, name STRING, scope STRING (`row` | `dataset`),
   severity STRING, failed LONG (rows; NULL for dataset rules), passed BOOLEAN, value DOUBLE (of a dataset
   rule), recorded_at.
 * ``steps``: run_id STRING, dataset STRING, position LONG, step STRING, rows_in, rows_out, removed, added,
   quarantined LONG, recorded_at TIMESTAMP.
+* ``events``: see record/events.py.
 * ``runs``: see RunRecord; one row per run. recorded_at TIMESTAMP is when the row was written.
 
 A run that committed a batch is appended under (dataset, batch), so a repeated append changes nothing. A run
@@ -26,8 +27,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakelogic.core.clock import Clock, SystemClock
+from lakelogic.core.events import Event
 from lakelogic.core.faults import fault_point
 from lakelogic.record.control_table import append_rows, find_control_table, open_control_table
+from lakelogic.record.events import append_events
 from lakelogic.record.ledger import LedgerStep
 
 Status = Literal["succeeded", "no_new_data", "failed", "gate_failed"]
@@ -134,17 +137,20 @@ def append_run(
     *,
     rules: Sequence[RuleRecord] = (),
     steps: Sequence[LedgerStep] = (),
+    events: Sequence[Event] = (),
     committed: bool = False,
     clock: Clock | None = None,
 ) -> None:
     """Write a run to the log; when it `committed` its batch, exactly once however often this is called."""
-    stamp = {"run_id": run.run_id, "dataset": run.dataset, "recorded_at": (clock or SystemClock()).now()}
+    recorded_at = (clock or SystemClock()).now()
+    stamp = {"run_id": run.run_id, "dataset": run.dataset, "recorded_at": recorded_at}
     once = {run.dataset: run.batch} if committed and run.batch is not None else {}
     rule_rows = [{**asdict(rule), "position": at, **stamp} for at, rule in enumerate(rules)]
     step_rows = [{**_step_row(step), "position": at, **stamp} for at, step in enumerate(steps)]
     _append(folder, "rules", RULES_SCHEMA, rule_rows, once)
     fault_point("during_run_log")
     _append(folder, "steps", STEPS_SCHEMA, step_rows, once)
+    append_events(folder, events, run_id=run.run_id, dataset=run.dataset, recorded_at=recorded_at, once=once)
     _append(folder, "runs", RUNS_SCHEMA, [{**asdict(run), **stamp}], once)
 
 

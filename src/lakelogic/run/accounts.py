@@ -8,6 +8,7 @@ from datetime import date
 from loguru import logger
 
 from lakelogic.contract.contract import Contract
+from lakelogic.core.events import Event
 from lakelogic.plan.model import Plan
 from lakelogic.plan.writes import WriteOverwritePartitions, WriteReplace, write_of_day
 from lakelogic.record.ledger import Ledger
@@ -28,6 +29,7 @@ class Accounts:
     dataset_rules: tuple[DatasetOutcome, ...]
     closed_gates: tuple[str, ...]
     warnings: tuple[str, ...]
+    events: tuple[Event, ...] = ()
 
     def manifest(self, contract: Contract, plan: Plan, staged: StagedBatch, reason: str, *, day: date) -> Manifest:
         """All that is needed to publish this batch, now or after a crash."""
@@ -41,6 +43,7 @@ class Accounts:
             ledger=self.ledger,
             rules=self.records(plan),
             warnings=self.warnings,
+            events=self.events,
             personal=plan.personal,
             reason=reason,
         )
@@ -64,7 +67,7 @@ def account_for(contract: Contract, plan: Plan, staged: StagedBatch) -> Accounts
     warnings = _warnings(contract, plan, staged, outcomes)
     for warning in warnings:
         logger.warning(warning)
-    return Accounts(staged.ledger, rules, outcomes, tuple(gates), tuple(warnings))
+    return Accounts(staged.ledger, rules, outcomes, tuple(gates), tuple(warnings), plan.drift)
 
 
 def _rule_outcomes(plan: Plan, staged: StagedBatch) -> tuple[RuleOutcome, ...]:
@@ -76,7 +79,7 @@ def _rule_outcomes(plan: Plan, staged: StagedBatch) -> tuple[RuleOutcome, ...]:
 
 
 def _warnings(contract: Contract, plan: Plan, staged: StagedBatch, outcomes: tuple[DatasetOutcome, ...]) -> list[str]:
-    warnings = []
+    warnings = [event.message for event in plan.drift if event.severity == "warning"]
     ledger = staged.ledger
     if ledger.quarantined and not ledger.accepted:
         warnings.append(f"All {ledger.quarantined} rows of '{contract.dataset}' were quarantined; nothing was accepted")

@@ -57,6 +57,7 @@ def _check(contract: Contract, chosen: Slice, context: RunContext, reason: str) 
         duration_s=time.monotonic() - begun,
         reason="; ".join(accounts.closed_gates) or reason,
         warnings=accounts.warnings,
+        events=accounts.events,
         _good=_frames(context, area.target_root, staged.accepted, staged.output),
         _bad=_bad_frames(context, area, staged, plan),
     )

@@ -8,6 +8,7 @@ from typing import Any, cast, get_args
 
 from sqlglot import exp
 
+from lakelogic.core.events import Event
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import Column
 from lakelogic.plan.writes import Write
@@ -31,6 +32,7 @@ class Manifest:
     warnings: tuple[str, ...] = ()
     personal: tuple[str, ...] = ()  # encrypted columns of the quarantine
     reason: str | None = None
+    events: tuple[Event, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -46,6 +48,7 @@ def encode_manifest(manifest: Manifest) -> dict[str, Any]:
         "warnings": list(manifest.warnings),
         "personal": list(manifest.personal),
         "reason": manifest.reason,
+        "events": [asdict(event) for event in manifest.events],
         "extra": dict(manifest.extra),
     }
 
@@ -62,6 +65,8 @@ def decode_manifest(node: Mapping[str, Any]) -> Manifest:
         warnings=tuple(node["warnings"]),
         personal=tuple(node["personal"]),
         reason=node["reason"],
+        # Manifests of earlier versions have none.
+        events=tuple(Event(**event) for event in node.get("events", ())),
         extra=node["extra"],
     )
 

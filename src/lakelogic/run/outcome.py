@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from loguru import logger
 
 from lakelogic.core.errors import LakeLogicError
+from lakelogic.core.events import Event
 from lakelogic.engine.protocol import StageInput
 from lakelogic.plan.writes import is_merged
 from lakelogic.record.journal import Batch
@@ -22,6 +23,9 @@ from lakelogic.table.protocol import TableLocation
 if TYPE_CHECKING:
     # `pipeline` tells the story and calls this module; only its word for a run is needed here.
     from lakelogic.run.pipeline import Run
+
+# A source or a table does not look as the contract says.
+SCHEMA_CODES = ("LL32", "LL33")
 
 
 def published_result(run: Run, batch: Batch, manifest: Manifest, published: Published) -> RunResult:
@@ -50,6 +54,7 @@ def published_result(run: Run, batch: Batch, manifest: Manifest, published: Publ
         reason=manifest.reason,
         warnings=manifest.warnings,
         changes=_changes(manifest, published),
+        events=manifest.events,
         _good=lambda: _frame(run, manifest, good=True),
         _bad=lambda: _frame(run, manifest, good=False),
     )
@@ -100,7 +105,14 @@ def write_record(run: Run, result: RunResult, manifest: Manifest, batch: Batch) 
     """The run log of a committed batch; exactly once, however often it is repeated."""
     record = _record(run, result.status, batch=batch, ledger=manifest.ledger, result=result)
     assert run.places.state is not None
-    append_run(run.places.state, record, rules=manifest.rules, steps=manifest.ledger.steps, committed=True)
+    append_run(
+        run.places.state,
+        record,
+        rules=manifest.rules,
+        steps=manifest.ledger.steps,
+        events=manifest.events,
+        committed=True,
+    )
 
 
 def idle_result(run: Run, reason: str) -> RunResult:
@@ -118,6 +130,7 @@ def gate_result(run: Run, accounts: Accounts) -> RunResult:
     result = _unpublished(run, "gate_failed", _counts(accounts.ledger), reason)
     result.ledger = accounts.ledger.steps
     result.rules, result.dataset_rules, result.warnings = accounts.rules, accounts.dataset_rules, accounts.warnings
+    result.events = accounts.events
     _log(run, result, ledger=accounts.ledger)
     return result
 
@@ -127,9 +140,15 @@ def failed_record(run: Run, error: LakeLogicError) -> None:
     record = _record(run, "failed", error=error)
     assert run.places.state is not None
     try:
-        append_run(run.places.state, record)
+        append_run(run.places.state, record, events=_refusals(error))
     except LakeLogicError as second:
         logger.warning(f"The failed run could not be recorded: {second.problem.message}")
+
+
+def _refusals(error: LakeLogicError) -> tuple[Event, ...]:
+    """A schema that was refused is drift too, and is remembered as such."""
+    refused = [problem for problem in error.problems if problem.code.startswith(SCHEMA_CODES)]
+    return tuple(Event("schema_refused", problem.message, "error", {"code": problem.code}) for problem in refused)
 
 
 def _unpublished(run: Run, status: Status, counts: Counts, reason: str) -> RunResult:
@@ -151,6 +170,7 @@ def _log(run: Run, result: RunResult, ledger: Ledger | None = None) -> None:
         run.places.state,
         _record(run, result.status, ledger=ledger, result=result),
         steps=ledger.steps if ledger else (),
+        events=result.events,
     )
 
 

@@ -125,7 +125,7 @@ def _stage_and_publish(
         return gate_result(run, accounts)
     manifest = accounts.manifest(run.contract, plan, staged, reason, day=run.started_at.date())
     try:
-        check_tables(run.tables, manifest, evolves=run.contract.schema_policy.evolution != "strict")
+        manifest = check_tables(run.tables, manifest, policy=run.contract.schema_policy.evolution)
     except LakeLogicError as error:
         journal.abandon(batch, error.problem.message)
         discard(area, batch.number, run.contract.dataset)

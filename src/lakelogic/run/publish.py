@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from loguru import logger
 
 from lakelogic.core.errors import RunError
 from lakelogic.core.faults import fault_point
@@ -12,7 +14,7 @@ from lakelogic.plan.writes import WriteAppend, is_merged
 from lakelogic.run.manifest import Manifest
 from lakelogic.run.places import Places
 from lakelogic.run.staging import staging_prefix
-from lakelogic.table.protocol import Commit, CommitId, Table
+from lakelogic.table.protocol import Commit, CommitId, EvolutionPolicy, Table
 
 ADOPTED_MARK = "_adopted"
 
@@ -33,11 +35,18 @@ class Published:
     quarantine: Commit | None
 
 
-def check_tables(tables: Tables, manifest: Manifest, *, evolves: bool) -> None:
-    """Raise where a table will never take this batch: once it is staged, every later run would try it again."""
-    tables.target.check(manifest.write, manifest.target_files, manifest.target, evolves=evolves)
+def check_tables(tables: Tables, manifest: Manifest, *, policy: EvolutionPolicy) -> Manifest:
+    """Raise where a table will never take this batch: once it is staged, every later run would try it again.
+
+    Gives the manifest with what will change in the target's schema told.
+    """
+    changes = tables.target.check(manifest.write, manifest.target_files, manifest.target, policy=policy)
     if manifest.quarantine_files:
-        tables.quarantine.check(WriteAppend(), manifest.quarantine_files, manifest.quarantine, evolves=True)
+        tables.quarantine.check(WriteAppend(), manifest.quarantine_files, manifest.quarantine, policy="allow")
+    told = tuple(event.message for event in changes if event.severity == "warning")
+    for message in told:
+        logger.warning(message)
+    return replace(manifest, events=(*manifest.events, *changes), warnings=(*manifest.warnings, *told))
 
 
 def app_id(dataset: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from lakelogic.core.events import Event
 from lakelogic.record.ledger import LedgerStep
 from lakelogic.record.run_log import Status
 
@@ -74,6 +75,7 @@ class RunResult:
     reason: str | None = None  # why this slice was read, or why nothing was, or which gate said no
     warnings: tuple[str, ...] = ()
     changes: Changes | None = None  # of strategies that merge
+    events: tuple[Event, ...] = ()  # what was noticed beside rows: drift of schemas, columns that were added
     _good: Callable[[], Any] = field(default=lambda: None, repr=False)
     _bad: Callable[[], Any] = field(default=lambda: None, repr=False)
 
@@ -112,6 +114,8 @@ class RunResult:
             "quarantine": asdict(self.quarantine) if self.quarantine else None,
             "rules": [{"name": rule.name, "failed": rule.failed} for rule in self.rules],
             "changes": asdict(self.changes) if self.changes else None,
+            "warnings": list(self.warnings),
+            "events": [asdict(event) for event in self.events],
             "duration_s": round(self.duration_s, 3),
         }
 

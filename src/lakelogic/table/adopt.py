@@ -24,6 +24,7 @@ from lakelogic.table.protocol import Commit, CommitId, TableShape
 from lakelogic.table.replaced import Replaced
 from lakelogic.table.rewrite import replace_rows
 from lakelogic.table.stats import INDEXED_COLUMNS, FileStats, read_stats, render_stats
+from lakelogic.table.widen import widen_columns
 
 Mode = Literal["append", "overwrite"]
 _FOOTER_READERS = 8
@@ -113,7 +114,8 @@ def _committed_version(path: str, commit_id: CommitId) -> int:
 
 
 def evolve(table: DeltaTable, shape: TableShape) -> DeltaTable:
-    """Add the columns that a table lacks for a batch."""
+    """Widen the columns and add those that a table lacks for a batch."""
+    table = widen_columns(table, shape)
     missing = plan_evolution(table, shape).new_columns
     if not missing:
         return table

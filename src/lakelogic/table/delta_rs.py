@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from lakelogic.core.errors import CapabilityError
+from lakelogic.core.events import Event
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.writes import Write, WriteAppend, WriteMerge, WriteOverwrite, WriteOverwritePartitions, WriteReplace
 from lakelogic.table.adopt import adopt_files, find_committed, find_table
-from lakelogic.table.delta_schema import check_shape
+from lakelogic.table.delta_schema import find_widened
+from lakelogic.table.evolution import check_evolution
 from lakelogic.table.obstacles import refuse_append_only
-from lakelogic.table.protocol import Commit, CommitId, TableLocation, TableShape
+from lakelogic.table.protocol import Commit, CommitId, EvolutionPolicy, TableLocation, TableShape
 from lakelogic.table.replaced import find_replaced
 from lakelogic.table.rewrite import refuse_path
 
@@ -25,18 +27,15 @@ class DeltaRsTable:
     def find_committed(self, app_id: str) -> int | None:
         return find_committed(find_table(self.location.path), app_id)
 
-    def check(self, write: Write, files: Sequence[StagedFile], shape: TableShape, *, evolves: bool) -> None:
+    def check(
+        self, write: Write, files: Sequence[StagedFile], shape: TableShape, *, policy: EvolutionPolicy
+    ) -> tuple[Event, ...]:
         table = find_table(self.location.path)
-        check_shape(table, shape, evolves=evolves)
+        events = check_evolution(table, write, shape, policy)
         refuse_append_only(table, write)
-        if table is not None:
-            self._check_rewrite(write, files, shape)
-
-    def _check_rewrite(self, write: Write, files: Sequence[StagedFile], shape: TableShape) -> None:
-        if not isinstance(write, WriteReplace | WriteOverwritePartitions) or not files:
-            return
-        if find_replaced(write, files, shape).filters is None:
+        if table is not None and (find_widened(table, shape) or _rewrites(write, files, shape)):
             refuse_path(self.location.path)
+        return events
 
     def commit(self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
         match write:
@@ -56,3 +55,10 @@ class DeltaRsTable:
                 )
             case _:
                 assert_never(write)
+
+
+def _rewrites(write: Write, files: Sequence[StagedFile], shape: TableShape) -> bool:
+    """Whether a write replaces rows that are not whole partitions."""
+    if not isinstance(write, WriteReplace | WriteOverwritePartitions) or not files:
+        return False
+    return find_replaced(write, files, shape).filters is None

@@ -13,6 +13,8 @@ from sqlglot import exp
 
 from lakelogic.core.errors import PlanError
 from lakelogic.plan.model import Column
+from lakelogic.plan.type_changes import Wider, compare_types
+from lakelogic.plan.types import named
 from lakelogic.table.protocol import TableShape
 
 MASKING_KEY = "lakelogic.masking"
@@ -85,6 +87,7 @@ class Evolution:
     """What a table lacks before it can take a batch."""
 
     new_columns: tuple[Column, ...]
+    widened: tuple[str, ...] = ()
 
 
 def plan_evolution(table: DeltaTable, shape: TableShape) -> Evolution:
@@ -93,7 +96,7 @@ def plan_evolution(table: DeltaTable, shape: TableShape) -> Evolution:
     _check_partitions(table, shape)
     _check_names(fields, shape.columns)
     for column in shape.columns:
-        if column.name in fields:
+        if column.name in fields and not is_wider(fields[column.name], column):
             _check_type(fields[column.name], column)
     given = {column.name for column in shape.columns}
     for name, field in fields.items():
@@ -103,18 +106,44 @@ def plan_evolution(table: DeltaTable, shape: TableShape) -> Evolution:
                 code="LL330",
                 hint="declare the column in model.fields",
             )
-    return Evolution(tuple(column for column in shape.columns if column.name not in fields))
+    missing = tuple(column for column in shape.columns if column.name not in fields)
+    return Evolution(missing, find_widened(table, shape))
 
 
-def check_shape(table: DeltaTable | None, shape: TableShape, *, evolves: bool) -> None:
-    """Raise PlanError where a table cannot take a batch, or would have to grow and must not."""
-    missing = plan_evolution(table, shape).new_columns if table is not None else ()
-    if missing and not evolves:
-        raise PlanError(
-            f"the table has no column `{missing[0].name}`, and schema_policy.evolution is strict",
-            code="LL333",
-            hint="add the column to the table, or set schema_policy.evolution to allow",
-        )
+def find_widened(table: DeltaTable, shape: TableShape) -> tuple[str, ...]:
+    """Columns whose type in the batch takes every value that the table's type has, and more."""
+    fields = {field.name: field for field in table.schema().fields}
+    return tuple(c.name for c in shape.columns if c.name in fields and is_wider(fields[c.name], c))
+
+
+def is_wider(field: Field, column: Column) -> bool:
+    """Whether a column of the batch is a wider form of the table's; nested types never are."""
+    there, given = _plain(field.type), _plain(delta_type(column.type))
+    if there == given or not (isinstance(there, str) and isinstance(given, str)):
+        return False
+    changes = list(compare_types(_spelled(there), _spelled(given), ()))
+    return bool(changes) and all(isinstance(change, Wider) for change in changes)
+
+
+def _spelled(name: str) -> exp.DataType:
+    return named({"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}.get(name, name))
+
+
+def widened_schema(table: DeltaTable, shape: TableShape) -> Schema:
+    """The table's schema with the wider types of a batch."""
+    wider = {column.name: delta_type(column.type) for column in shape.columns}
+    names = find_widened(table, shape)
+    return Schema(
+        [
+            Field(
+                field.name,
+                wider[field.name] if field.name in names else field.type,
+                nullable=field.nullable,
+                metadata=field.metadata,
+            )
+            for field in table.schema().fields
+        ]
+    )
 
 
 def add_columns(table: DeltaTable, columns: Sequence[Column]) -> None:

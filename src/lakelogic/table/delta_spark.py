@@ -7,15 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from lakelogic.core.errors import PlanError
+from lakelogic.core.events import Event
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.writes import Write, WriteAppend, WriteMerge, WriteOverwrite, WriteOverwritePartitions, WriteReplace
 from lakelogic.table.adopt import Mode, adopt_files, find_commit, find_committed, find_table
-from lakelogic.table.delta_schema import check_shape, plan_evolution
+from lakelogic.table.delta_schema import plan_evolution
+from lakelogic.table.evolution import check_evolution
 from lakelogic.table.obstacles import adoption_obstacle, refuse_append_only
-from lakelogic.table.protocol import Commit, CommitId, TableLocation, TableShape
+from lakelogic.table.protocol import Commit, CommitId, EvolutionPolicy, TableLocation, TableShape
 from lakelogic.table.replaced import Replaced, find_replaced
 from lakelogic.table.spark_merge import check_merge, commit_merge
 from lakelogic.table.spark_staged import committed, read_staged, session_confs, spark_errors
+from lakelogic.table.spark_widen import widen_on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,14 +34,18 @@ class SparkDeltaTable:
     def find_committed(self, app_id: str) -> int | None:
         return find_committed(find_table(self.location.path), app_id)
 
-    def check(self, write: Write, files: Sequence[StagedFile], shape: TableShape, *, evolves: bool) -> None:
+    def check(
+        self, write: Write, files: Sequence[StagedFile], shape: TableShape, *, policy: EvolutionPolicy
+    ) -> tuple[Event, ...]:
         table = find_table(self.location.path)
-        check_shape(table, shape, evolves=evolves)
+        events = check_evolution(table, write, shape, policy)
         refuse_append_only(table, write)
         if isinstance(write, WriteMerge):
             check_merge(self._spark, self.location.path, write, files, shape)
+        return events
 
     def commit(self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
+        widen_on_spark(self._spark, self.location.path, shape)
         match write:
             case WriteAppend():
                 commit = self._commit_files("append", files, shape, commit_id)

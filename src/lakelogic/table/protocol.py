@@ -20,11 +20,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
+from lakelogic.core.events import Event
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import Column
 from lakelogic.plan.writes import Write
+
+EvolutionPolicy = Literal["allow", "compatible", "strict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +77,10 @@ class Table(Protocol):
     def find_committed(self, app_id: str) -> int | None:
         """The newest batch number that the table carries for an app id."""
 
-    def check(self, write: Write, files: Sequence[StagedFile], shape: TableShape, *, evolves: bool) -> None:
-        """Raise where the table will never take these files; changes nothing. Without `evolves` it may not grow."""
+    def check(
+        self, write: Write, files: Sequence[StagedFile], shape: TableShape, *, policy: EvolutionPolicy
+    ) -> tuple[Event, ...]:
+        """Raise where the table will never take these files, or must not change for them; say how it will change."""
 
     def commit(self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
         """Show the files' rows to readers, in the way that `write` says."""

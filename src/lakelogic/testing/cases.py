@@ -7,7 +7,8 @@ case/run_1/run.json          optional: {"clock": "..", "window": ["first day", "
 case/run_1/, run_2/, ...     optional: files laid over the folder before each run; each has its `expected/`
 case/expected/good.jsonl     rows of the target, on the columns that it names
 case/expected/bad.jsonl      rows of the quarantine, likewise
-case/expected/result.json    status, counts, changes, ledger, rules, dataset_rules, warnings, columns, error, cannot
+case/expected/result.json    status, counts, changes, ledger, rules, dataset_rules, warnings, events, columns,
+                             error, cannot
 """
 
 from __future__ import annotations
@@ -196,6 +197,7 @@ def _compare_result(result: RunResult, expected: Mapping[str, Any]) -> Iterator[
         "rules": {rule.name: rule.failed for rule in result.rules if rule.failed},
         "dataset_rules": {rule.name: rule.passed for rule in result.dataset_rules},
         "changes": asdict(result.changes) if result.changes else None,
+        "events": [event.kind for event in result.events],
     }
     for name, value in found.items():
         if name in expected and expected[name] != value:

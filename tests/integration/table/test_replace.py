@@ -95,7 +95,7 @@ def test_a_folder_that_delta_rs_cannot_name_is_refused(tmp_path: Path) -> None:
     table.commit(WriteAppend(), [stage(target, "a", 2, [2], flat=True)], FLAT, batch(1))
     more = [stage(target, "b", 2, [20], flat=True)]
     with pytest.raises(CapabilityError, match=r"folder with `\[`"):
-        table.check(SECOND_DAY, more, FLAT, evolves=True)
+        table.check(SECOND_DAY, more, FLAT, policy="allow")
     with pytest.raises(CapabilityError, match=r"folder with `\[`"):
         table.commit(SECOND_DAY, more, FLAT, batch(2))
 

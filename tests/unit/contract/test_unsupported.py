@@ -22,7 +22,6 @@ REFUSED = [
     "source: { path: a.csv, load_mode: incremental, watermark_strategy: max_target }",
     "source: { path: a.csv, cdc: { format: flat } }",
     "links: [{ name: a, dataset: b }]",
-    "schema_policy: { evolution: compatible }",
     "external_logic: { path: a.py }",
     "primary_key: a\nmaterialization: { strategy: scd2 }",
     "materialization: { format: parquet }",

@@ -51,8 +51,21 @@ def test_a_missing_required_column_names_the_near_one(contract: Load) -> None:
 
 
 def test_a_missing_optional_column_that_may_be_renamed_is_not_silently_null(contract: Load) -> None:
-    with pytest.raises(PlanError):
-        pass_gate(contract(_MODEL), facts_of({"user_id": "string", "City": "string"}))
+    facts = facts_of({"user_id": "string", "City": "string"})
+    first, second = pass_gate(contract(_MODEL), facts).drift
+    assert (first.kind, first.severity) == ("suspected_rename", "warning")
+    assert first.detail == {"declared": "city", "found": "City"}
+    assert (second.kind, second.detail["became"]) == ("unknown_columns", "not read")
+    with pytest.raises(PlanError, match="`city` is not in the source"):
+        pass_gate(contract(_MODEL + "schema_policy: { evolution: compatible }\n"), facts)
+
+
+@pytest.mark.parametrize(("found", "told"), [("int", []), ("string", []), ("double", ["changed_type"])])
+def test_a_typed_source_with_other_types_is_drift(contract: Load, found: str, told: list[str]) -> None:
+    """Narrower types fit, text is there to be cast; only other types are a surprise."""
+    model = "model: { fields: [{ name: n, type: long }] }\n"
+    gate = pass_gate(contract(model), facts_of({"n": found}, text=False))
+    assert [event.kind for event in gate.drift] == told
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from lakelogic.core.events import Event
+from lakelogic.record.events import read_events
 from lakelogic.record.ledger import LedgerStep
 from lakelogic.record.run_log import RuleRecord, RunRecord, append_run, read_rules, read_runs, read_steps
 
@@ -75,3 +77,12 @@ def test_datasets_that_end_at_once_are_all_logged(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda run: append_run(str(tmp_path), run, rules=RULES, committed=True), runs))
     assert {run.dataset for run in read_runs(str(tmp_path))} == {run.dataset for run in runs}
+
+
+def test_events_of_a_committed_run_are_written_once(tmp_path: Path) -> None:
+    seen = Event("missing_column", "Column `a` is not in the source", "warning", {"column": "a"})
+    run = RunRecord("r1", "orders", "succeeded", datetime(2026, 3, 1, tzinfo=UTC), batch=1)
+    for _ in range(2):
+        append_run(str(tmp_path), run, events=[seen], committed=True)
+    assert read_events(str(tmp_path), run_id="r1") == (seen,)
+    assert read_events(str(tmp_path), dataset="other") == ()
