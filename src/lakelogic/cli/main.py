@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from lakelogic.cli import ddl, doctor, explain, init, maintain, reset, run, runs, schema, setup, validate
+from lakelogic.cli import dates, ddl, doctor, explain, init, maintain, reset, run, runs, schema, setup, validate
 from lakelogic.cli.boundary import run_guarded
 
 app = typer.Typer(
@@ -31,6 +31,7 @@ app.command("ddl")(ddl.ddl_command)
 app.command("maintain")(maintain.maintain_command)
 app.command("reset")(reset.reset_command)
 app.command("reload")(reset.reload_command)
+app.command("dates")(dates.dates_command)
 app.command("schema")(schema.schema_command)
 app.command("init")(init.init_command)
 app.command("doctor")(doctor.doctor_command)

@@ -44,8 +44,6 @@ _UNSUPPORTED = (
     Refusal("materialization.format", ("iceberg", "parquet"), "use `delta`"),
     Refusal("materialization.scd2"),
     Refusal("materialization.soft_delete"),
-    Refusal("materialization.late_arrival"),
-    Refusal("materialization.dq_flags"),
     Refusal("materialization.unknown_member"),
     Refusal("notifications"),
     Refusal("resilience"),

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from lakelogic.plan.expressions import any_of, bit, bitwise_or, case, column, function, number
-from lakelogic.plan.model import CHECKS_PER_MASK, FAILED_COLUMN, Check, CheckKind, Observation, Severity
+from lakelogic.plan.model import CHECKS_PER_MASK, FAILED_COLUMN, FLAG_SEVERITY, Check, CheckKind, Observation, Severity
 from lakelogic.plan.types import named
+
+# Rows that fail a rule can be kept: they are whole and typed. A row that is not, or has no key, cannot.
+_FLAGGED = frozenset({"rule", "rule_error"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,7 @@ class CheckBook:
     """Hands out bits; one book per stage."""
 
     checks: list[Check] = field(default_factory=list)
+    flags: bool = False  # rows that fail a rule are kept and marked
 
     def add(
         self,
@@ -39,6 +43,8 @@ class CheckBook:
         wanted_type: str | None = None,
         shows_value: bool = False,
     ) -> Failure:
+        if self.flags and severity == "error" and kind in _FLAGGED:
+            severity = FLAG_SEVERITY
         check = Check(
             len(self.checks),
             name,

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from lakelogic.contract.contract import Contract
-from lakelogic.plan.expressions import alias, cast, null_of, placeholder, text
+from lakelogic.plan.expressions import alias, null_of
+from lakelogic.plan.fact_columns import fact_columns
 from lakelogic.plan.lineage import lineage_outputs
 from lakelogic.plan.masking import HASHES, NEEDS_KEY, mask_output
 from lakelogic.plan.model import HELPER_COLUMNS, HIDDEN_PREFIX, RAW_COLUMN, Column, Stage
 from lakelogic.plan.relation import Relation
 from lakelogic.plan.schema_gate import Gate, rename_aliases
-from lakelogic.plan.sql import SqlProblem
 from lakelogic.plan.stage_builder import Output, StageBuilder, keep
 from lakelogic.plan.steps.effects import made_columns
 from lakelogic.plan.types import named, string_type
@@ -86,23 +86,7 @@ def _target_columns(bench: Workbench, gate: Gate) -> list[Output]:
             outputs.append(keep(found))
     helpers = [keep(Column(name, named(type_))) for name, type_ in HELPER_COLUMNS.items() if name in relation.hidden]
     lineage = lineage_outputs(contract.lineage, contract.version, relation.hidden)
-    return [*outputs, *_snapshot_date(bench), *lineage, *helpers]
-
-
-def _snapshot_date(bench: Workbench) -> list[Output]:
-    """The day that a snapshot is of: that of the window, else that of the run."""
-    target = bench.contract.materialization
-    if target is None or target.strategy != "snapshot":
-        return []
-    name = target.snapshot.date_column
-    if bench.relation.find(name) is not None:
-        problem = SqlProblem(
-            "LL231", f"the rows have a column `{name}` already", "name another under materialization.snapshot"
-        )
-        bench.problems.append(problem.at(bench.contract.at("materialization.strategy")))
-        return []
-    day = text(bench.window.start.isoformat()) if bench.window else placeholder("today")
-    return [Output(Column(name, named("date"), comment="The day that this snapshot is of."), cast(day, named("date")))]
+    return [*outputs, *fact_columns(bench), *lineage, *helpers]
 
 
 def _ordered(relation: Relation, contract: Contract) -> list[Column]:

@@ -10,7 +10,7 @@ from sqlglot import exp
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.model import ModelField
 from lakelogic.plan.casting import CastRequest, cast_failure, cast_output
-from lakelogic.plan.checks import Failure
+from lakelogic.plan.checks import CheckBook, Failure
 from lakelogic.plan.expressions import any_of, column, is_not_null, null_of
 from lakelogic.plan.lineage import upstream_hidden
 from lakelogic.plan.model import (
@@ -37,7 +37,8 @@ def start_stage(
     hidden = [SOURCE_COLUMN, *([RECORD_COLUMN, MALFORMED_COLUMN] if text else [])]
     made = frozenset[str]().union(*[made_columns(step, contract.dialect) for step in contract.transformations])
     source = Relation("source", gate.columns, tuple(hidden), gate.closed, made)
-    bench = Workbench(contract, StageBuilder(source), links)
+    flags = contract.materialization is not None and contract.materialization.dq_flags
+    bench = Workbench(contract, StageBuilder(source, book=CheckBook(flags=flags)), links)
     raw = [(raw_name(number), column(c.name)) for number, c in enumerate(gate.columns)]
     requests, outputs = _typed_columns(bench, gate)
     beside: list[tuple[str, exp.Expr]] = [*raw, *_upstream(contract, facts)]

@@ -15,7 +15,8 @@ from sqlglot import exp
 from lakelogic.core.events import Event
 from lakelogic.plan.writes import Write
 
-Severity = Literal["error", "warning", "info"]
+Severity = Literal["error", "warning", "info", "flag"]
+FLAG_SEVERITY: Severity = "flag"  # of an error whose row is kept, with the failure in a column (dq_flags)
 CheckKind = Literal["malformed", "cast", "required", "rule", "rule_error", "step_error", "schema", "key"]
 Effect = Literal["same", "removes", "adds", "changes"]
 
@@ -26,6 +27,7 @@ RECORD_COLUMN = "_lakelogic_record"  # text sources: the line as read, only wher
 MALFORMED_COLUMN = "_lakelogic_malformed"  # text sources: why the line could not be split, else NULL (STRING)
 RAW_COLUMN = "_lakelogic_raw_"  # + number: the source columns as read, carried through the steps
 KEPT_COLUMN = "_lakelogic_kept_"  # + part: what is kept of a rejected row beside its values; see plan/fold.py
+FLAG_COLUMN = "_lakelogic_flags"  # why a kept row failed rules of the stages before (STRING)
 FAILED_COLUMN = "_lakelogic_failed_"  # + number: bit masks of failed checks, 62 checks each (BIGINT)
 
 # Columns of the last relation of a stage, beside the output columns.

@@ -21,7 +21,7 @@ from lakelogic.plan.expressions import (
 from lakelogic.plan.fold import ID as ID_PART
 from lakelogic.plan.fold import MALFORMED, RECORD, SOURCE, UNFOLDED_RELATION, Fold
 from lakelogic.plan.lineage import PROCESSED_AT, RUN_ID, VERSION
-from lakelogic.plan.model import RECORD_COLUMN, SOURCE_COLUMN, Check, Column
+from lakelogic.plan.model import FLAG_SEVERITY, RECORD_COLUMN, SOURCE_COLUMN, Check, Column
 from lakelogic.plan.stage_builder import Output, table
 from lakelogic.plan.types import family, named, string_type
 
@@ -34,7 +34,8 @@ def quarantine_rows(
     checks: Sequence[Check], fold: Fold, version: str, personal: frozenset[str]
 ) -> tuple[exp.Query, tuple[Column, ...]]:
     """The query over relation `unfolded` that gives the quarantine's rows, and its columns."""
-    failing = [check for check in checks if check.severity == "error"]
+    # A rejected row tells every reason, also those for which alone it would have been kept.
+    failing = [check for check in checks if check.severity in {"error", FLAG_SEVERITY}]
     outputs = [Output(Column(c.name, c.type), fold.raw(c.name)) for c in fold.columns]
     outputs.append(Output(Column(RECORD_COLUMN, string_type()), fold.part(RECORD)))
     outputs.append(_array(ERRORS, [([check], _message(check, fold, personal)) for check in failing], fold))

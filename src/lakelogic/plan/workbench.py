@@ -14,10 +14,11 @@ from lakelogic.core.errors import Problem
 from lakelogic.core.window import Window
 from lakelogic.plan.attempt import Attempt, attempt
 from lakelogic.plan.casting import CastRequest, cast_failure, cast_output
-from lakelogic.plan.checks import Failure
+from lakelogic.plan.checks import CheckBook, Failure
 from lakelogic.plan.expressions import cast, column
+from lakelogic.plan.flags import flag_reason
 from lakelogic.plan.lineage import UPSTREAM_PREFIX
-from lakelogic.plan.model import HELPER_COLUMNS, HIDDEN_PREFIX, RAW_COLUMN, SOURCE_COLUMN, Column
+from lakelogic.plan.model import FLAG_COLUMN, HELPER_COLUMNS, HIDDEN_PREFIX, RAW_COLUMN, SOURCE_COLUMN, Column
 from lakelogic.plan.relation import Relation, resolve, unknown_column
 from lakelogic.plan.sql import SqlProblem, parse_expression
 from lakelogic.plan.stage_builder import Output, StageBuilder, keep, replaced
@@ -141,18 +142,26 @@ class Workbench:
 
     def barrier(self) -> None:
         """Close the stage: what follows sees accepted rows only, and all of them."""
+        if self.builder.book.flags:
+            kept = [keep(c) for c in self.relation.columns]
+            self.builder.project("remember failed rules", kept, new_hidden=[(FLAG_COLUMN, flag_reason(self.builder))])
         self.done.append(self.builder)
         # Masks start anew: every row that comes through passed the checks before.
         carried = tuple(name for name in self.relation.hidden if is_carried(name))
         after = replace(self.relation, name="accepted", hidden=carried)
-        self.builder = StageBuilder(after, number=self.builder.number + 1)
+        book = CheckBook(flags=self.builder.book.flags)
+        self.builder = StageBuilder(after, number=self.builder.number + 1, book=book)
 
 
 def is_carried(hidden: str) -> bool:
     """Whether a hidden column goes along from stage to stage: what was read, where from, upstream lineage,
     and what the table is to do with the row.
     """
-    return hidden == SOURCE_COLUMN or hidden in HELPER_COLUMNS or hidden.startswith((RAW_COLUMN, UPSTREAM_PREFIX))
+    return (
+        hidden in {SOURCE_COLUMN, FLAG_COLUMN}
+        or hidden in HELPER_COLUMNS
+        or hidden.startswith((RAW_COLUMN, UPSTREAM_PREFIX))
+    )
 
 
 def _compiled(tried: Attempt) -> Compiled:

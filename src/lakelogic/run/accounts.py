@@ -9,7 +9,7 @@ from loguru import logger
 
 from lakelogic.contract.contract import Contract
 from lakelogic.core.events import Event
-from lakelogic.plan.model import Plan
+from lakelogic.plan.model import FLAG_SEVERITY, Plan
 from lakelogic.plan.writes import WriteOverwritePartitions, WriteReplace, write_of_day
 from lakelogic.record.ledger import Ledger
 from lakelogic.record.run_log import RuleRecord
@@ -93,4 +93,6 @@ def _warnings(contract: Contract, plan: Plan, staged: StagedBatch, outcomes: tup
             failed = staged.failed.get(check.name, 0)
             if check.severity == "warning" and failed:
                 warnings.append(f"{failed} rows failed the warning rule `{check.name}`")
+            if check.severity == FLAG_SEVERITY and failed:
+                warnings.append(f"{failed} rows failed the rule `{check.name}`, which rejects none (dq_flags)")
     return list(dict.fromkeys(warnings))

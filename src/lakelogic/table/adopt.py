@@ -19,6 +19,7 @@ from lakelogic.plan.files import StagedFile
 from lakelogic.plan.writes import WriteOverwrite
 from lakelogic.table.commit_properties import commit_properties
 from lakelogic.table.delta_schema import add_columns, delta_schema, plan_evolution
+from lakelogic.table.features import enable_features, needs_feature
 from lakelogic.table.obstacles import adoption_obstacle, property_obstacle, refuse_append_only
 from lakelogic.table.protocol import Commit, CommitId, TableShape
 from lakelogic.table.replaced import Replaced
@@ -116,6 +117,7 @@ def _committed_version(path: str, commit_id: CommitId) -> int:
 def evolve(table: DeltaTable, shape: TableShape) -> DeltaTable:
     """Widen the columns and add those that a table lacks for a batch."""
     table = widen_columns(table, shape)
+    table = enable_features(table, plan_evolution(table, shape).new_columns)
     missing = plan_evolution(table, shape).new_columns
     if not missing:
         return table
@@ -128,7 +130,7 @@ def create_empty(path: str, shape: TableShape) -> DeltaTable:
     _refuse_properties(shape)
     os.makedirs(path, exist_ok=True)
     try:
-        return DeltaTable.create(
+        table = DeltaTable.create(
             path,
             delta_schema(shape.columns),
             partition_by=list(shape.partition_by),
@@ -136,6 +138,7 @@ def create_empty(path: str, shape: TableShape) -> DeltaTable:
             configuration=dict(shape.properties),
             raise_if_key_not_exists=False,
         )
+        return enable_features(table, shape.columns)
     except DeltaError as error:
         raise RunError(f"the table `{path}` could not be created: {error}", code="LL441") from error
 
@@ -143,8 +146,8 @@ def create_empty(path: str, shape: TableShape) -> DeltaTable:
 def _create(path: str, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
     _refuse_properties(shape)
     actions = _add_actions(path, files, shape, None)
-    if any(not key.startswith("delta.") for key in shape.properties):
-        # delta-rs takes an author's own property only where it creates an empty table.
+    if needs_feature(shape.columns) or any(not key.startswith("delta.") for key in shape.properties):
+        # delta-rs takes an author's own property, and names features, only where the table is there.
         _write(create_empty(path, shape), "append", actions, shape, commit_id)
         return Commit(_committed_version(path, commit_id), metrics=_metrics(files))
     os.makedirs(path, exist_ok=True)

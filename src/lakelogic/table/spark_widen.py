@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lakelogic.table.adopt import find_table
 from lakelogic.table.delta_schema import find_widened
+from lakelogic.table.features import enable_features
 from lakelogic.table.protocol import TableShape
 from lakelogic.table.spark_staged import quoted, session_confs, spark_errors, spark_schema
 from lakelogic.table.widen import widening_note
@@ -28,7 +29,7 @@ def widen_on_spark(spark: SparkSession, path: str, shape: TableShape) -> None:
         if table.metadata().configuration.get("delta.enableTypeWidening", "false").lower() == "true":
             _alter(spark, path, types)
         else:
-            _rewrite(spark, path, table, types, widening_note(shape, names))
+            _rewrite(spark, path, enable_features(table, shape.columns), types, widening_note(shape, names))
 
 
 def _alter(spark: SparkSession, path: str, types: dict[str, DataType]) -> None:

@@ -13,6 +13,7 @@ from deltalake.exceptions import DeltaError
 
 from lakelogic.core.errors import RunError
 from lakelogic.table.delta_schema import find_widened, widened_schema
+from lakelogic.table.features import enable_features
 from lakelogic.table.protocol import TableShape
 
 
@@ -21,6 +22,7 @@ def widen_columns(table: DeltaTable, shape: TableShape) -> DeltaTable:
     widened = find_widened(table, shape)
     if not widened:
         return table
+    table = enable_features(table, shape.columns)
     schema = pa.schema(widened_schema(table, shape))
     columns = {field.name: pc.field(field.name).cast(field.type) for field in schema}
     reader = table.to_pyarrow_dataset().scanner(columns=columns).to_reader().cast(schema)

@@ -22,6 +22,7 @@ COMMANDS = [
     ["maintain"],
     ["reset"],
     ["reload"],
+    ["dates"],
     ["schema"],
     ["init"],
     ["doctor"],

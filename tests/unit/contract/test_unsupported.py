@@ -27,8 +27,6 @@ REFUSED = [
     "materialization: { format: parquet }",
     "materialization: { scd2: { track_columns: [a] } }",
     "materialization: { soft_delete: { column: d } }",
-    "materialization: { late_arrival: { event_time: t, after: 1d } }",
-    "materialization: { dq_flags: true }",
     "materialization: { unknown_member: { key: '-1' } }",
     "notifications: [{ on: failure, to: 'mailto://a' }]",
     "resilience: { retries: 2 }",
