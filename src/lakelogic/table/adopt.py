@@ -10,22 +10,24 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 import pyarrow as pa
-from deltalake import DeltaTable
+from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from lakelogic.core.errors import CapabilityError, RunError
 from lakelogic.plan.files import StagedFile
+from lakelogic.plan.model import Column
+from lakelogic.plan.types import named
 from lakelogic.plan.writes import WriteOverwrite
 from lakelogic.table.commit_properties import commit_properties
-from lakelogic.table.delta_schema import add_columns, delta_schema, plan_evolution
+from lakelogic.table.delta_schema import add_columns, delta_schema, find_widened, plan_evolution, widened_schema
 from lakelogic.table.features import enable_features, needs_feature
 from lakelogic.table.obstacles import adoption_obstacle, property_obstacle, refuse_append_only
 from lakelogic.table.protocol import Commit, CommitId, TableShape
 from lakelogic.table.replaced import Replaced
 from lakelogic.table.rewrite import replace_rows
 from lakelogic.table.stats import INDEXED_COLUMNS, FileStats, read_stats, render_stats
-from lakelogic.table.widen import widen_columns
+from lakelogic.table.widen import widen_columns, widening_note
 
 Mode = Literal["append", "overwrite"]
 _FOOTER_READERS = 8
@@ -123,6 +125,21 @@ def evolve(table: DeltaTable, shape: TableShape) -> DeltaTable:
         return table
     add_columns(table, missing)
     return DeltaTable(table.table_uri)
+
+
+def adopt_widened(path: str, table: DeltaTable, files: Sequence[StagedFile], shape: TableShape) -> None:
+    """Let files with the wider types of a batch take the place of all that a table has, with the schema that fits."""
+    schema, names = widened_schema(table, shape), find_widened(table, shape)
+    partition_by = tuple(table.metadata().partition_columns)
+    whole = TableShape(tuple(Column(field.name, named("unknown")) for field in schema.fields), partition_by)
+    actions = _add_actions(path, files, whole, table)
+    properties = CommitProperties(custom_metadata={"userMetadata": widening_note(shape, names)})
+    try:
+        table.create_write_transaction(
+            list(actions), "overwrite", schema, list(partition_by), commit_properties=properties
+        )
+    except DeltaError as error:
+        raise RunError(f"the columns of `{path}` could not be widened", code="LL441", retryable=True) from error
 
 
 def create_empty(path: str, shape: TableShape) -> DeltaTable:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from deltalake import DeltaTable
 
-from lakelogic.core.errors import PlanError
+from lakelogic.core.errors import CapabilityError, PlanError
 from lakelogic.core.events import Event
 from lakelogic.plan.types import type_name
 from lakelogic.plan.writes import Write, WriteAppend, WriteOverwrite, WriteOverwritePartitions, WriteReplace
 from lakelogic.table.delta_schema import Evolution, plan_evolution
-from lakelogic.table.obstacles import refuse_append_only
+from lakelogic.table.obstacles import adoption_obstacle, refuse_append_only
 from lakelogic.table.protocol import EvolutionPolicy, TableShape
 
 # Other writes add columns of their own to the table; these leave it with the columns of the batch.
@@ -36,7 +36,18 @@ def check_evolution(
     if evolution.widened:
         # The rows that are there have to be written again.
         refuse_append_only(table, WriteOverwrite())
+        _refuse_feature(table, evolution.widened[0])
     return tuple(_events(table, shape, evolution, absent))
+
+
+def _refuse_feature(table: DeltaTable, name: str) -> None:
+    obstacle = adoption_obstacle(table, overwrite=True)
+    if obstacle and table.metadata().configuration.get("delta.enableTypeWidening", "false").lower() != "true":
+        raise CapabilityError(
+            f"column `{name}` would have to be widened, and the table has {obstacle}",
+            code="LL313",
+            hint="alter the column with Spark SQL, or turn on delta.enableTypeWidening and run on Spark",
+        )
 
 
 def _absent(table: DeltaTable, shape: TableShape) -> tuple[str, ...]:

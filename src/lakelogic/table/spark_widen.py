@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import uuid
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
-from lakelogic.table.adopt import find_table
+from lakelogic.plan.files import StagedFile
+from lakelogic.table.adopt import adopt_widened, find_table
 from lakelogic.table.delta_schema import find_widened
 from lakelogic.table.features import enable_features
 from lakelogic.table.protocol import TableShape
 from lakelogic.table.spark_staged import quoted, session_confs, spark_errors, spark_schema
-from lakelogic.table.widen import widening_note
+from lakelogic.table.stats import read_stats
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
-    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import SparkSession
     from pyspark.sql.types import DataType
+
+
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+# Partition values of instants are text in folder names; Delta's files have instants as microseconds.
+_CONFS = {"spark.sql.session.timeZone": "UTC", "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 
 
 def widen_on_spark(spark: SparkSession, path: str, shape: TableShape) -> None:
@@ -25,11 +33,11 @@ def widen_on_spark(spark: SparkSession, path: str, shape: TableShape) -> None:
     if table is None or not names:
         return
     types = {field.name: field.dataType for field in spark_schema(shape.columns).fields if field.name in names}
-    with spark_errors(f"the wider columns of `{path}`"), session_confs(spark, {"spark.sql.session.timeZone": "UTC"}):
+    with spark_errors(f"the wider columns of `{path}`"), session_confs(spark, _CONFS):
         if table.metadata().configuration.get("delta.enableTypeWidening", "false").lower() == "true":
             _alter(spark, path, types)
         else:
-            _rewrite(spark, path, enable_features(table, shape.columns), types, widening_note(shape, names))
+            _rewrite(spark, path, enable_features(table, shape.columns), shape, types)
 
 
 def _alter(spark: SparkSession, path: str, types: dict[str, DataType]) -> None:
@@ -38,23 +46,35 @@ def _alter(spark: SparkSession, path: str, types: dict[str, DataType]) -> None:
         spark.sql(f"ALTER TABLE delta.{quoted(path)} ALTER COLUMN {quoted(name)} TYPE {kind}")
 
 
-def _rewrite(spark: SparkSession, path: str, table: DeltaTable, types: dict[str, DataType], note: str) -> None:
+def _rewrite(spark: SparkSession, path: str, table: DeltaTable, shape: TableShape, types: dict[str, DataType]) -> None:
+    """Spark writes the files, delta-rs commits them: Spark's own overwrite would forget NOT NULL."""
     from pyspark.sql import functions
 
     frame = spark.read.format("delta").load(path)
-
-    def column(name: str) -> SparkColumn:
-        found = functions.col(quoted(name))
-        wider = found.cast(types[name]) if name in types else found
-        # A cast forgets the comment that stands in the column's metadata.
-        return wider.alias(name, metadata=frame.schema[name].metadata)
-
-    (
-        frame.select(*(column(name) for name in frame.columns))
-        .write.format("delta")
-        .mode("overwrite")
-        .option("overwriteSchema", "true")
-        .option("userMetadata", note)
-        .partitionBy(*table.metadata().partition_columns)
-        .save(path)
+    columns = [functions.col(quoted(name)) for name in frame.columns]
+    wider = [
+        column.cast(types[name]).alias(name) if name in types else column
+        for name, column in zip(frame.columns, columns, strict=True)
+    ]
+    folder = f"widen-{uuid.uuid4().hex[:8]}"
+    writer = (
+        frame.select(*wider).write.mode("error").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
     )
+    writer.partitionBy(*table.metadata().partition_columns).parquet(os.path.join(path, folder))
+    adopt_widened(path, table, _written(path, folder), shape)
+
+
+def _written(path: str, folder: str) -> list[StagedFile]:
+    found = []
+    for parent, _, names in os.walk(os.path.join(path, folder)):
+        for name in sorted(names):
+            if name.endswith(".parquet"):
+                found.append(_file(path, os.path.join(parent, name)))
+    return found
+
+
+def _file(path: str, file: str) -> StagedFile:
+    inside = os.path.relpath(file, path)
+    pairs = (part.split("=", 1) for part in os.path.dirname(inside).split("/") if "=" in part)
+    partition = {unquote(name): None if value == HIVE_NULL else unquote(value) for name, value in pairs}
+    return StagedFile(inside, os.path.getsize(file), read_stats(file).rows, partition)
