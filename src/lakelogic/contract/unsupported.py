@@ -19,11 +19,15 @@ class Refusal:
     instead: str = "take it away"
 
 
+# Looked up and tried out in November 2026; see docs/decisions/0005-versions.md.
+_ICEBERG = (
+    "Iceberg has builds for Spark 4.0 (up to 1.11.0) and 4.1 (up to 1.12.0), none for 4.2, and neither runs on 4.2"
+)
 _UNSUPPORTED = (
     Refusal("metadata.policy_pack"),
     Refusal("upstream.*.freshness", instead="name the upstream only"),
     Refusal("source.type", ("database", "stream", "api"), "use `file`, `table` or `kafka`"),
-    Refusal("source.format", ("iceberg",), "use `delta` or `parquet`"),
+    Refusal("source.format", ("iceberg",), f"use `delta` or `parquet`; {_ICEBERG}"),
     Refusal("source.database"),
     Refusal("source.kafka.schema_registry"),
     Refusal("source.kafka.value_format", ("avro", "protobuf"), "use `json`"),
@@ -34,14 +38,14 @@ _UNSUPPORTED = (
     Refusal("source.load_mode", ("cdc",), "use `full` or `incremental`"),
     Refusal("source.watermark_strategy", ("max_target",), "use `pipeline_log`, `file_mtime` or `delta_version`"),
     Refusal("links.*.dataset", instead="name the table's `path`"),
-    Refusal("links.*.format", ("iceberg",), "use `delta` or `parquet`"),
+    Refusal("links.*.format", ("iceberg",), f"use `delta` or `parquet`; {_ICEBERG}"),
     Refusal("external_logic"),
     Refusal(
         "materialization.strategy",
         ("scd2", "cdc"),
         "use `append`, `merge`, `overwrite`, `overwrite_partitions` or `snapshot`",
     ),
-    Refusal("materialization.format", ("iceberg", "parquet"), "use `delta`"),
+    Refusal("materialization.format", ("iceberg",), f"use `delta`; {_ICEBERG}"),
     Refusal("materialization.scd2"),
     Refusal("materialization.soft_delete"),
     Refusal("materialization.unknown_member"),

@@ -12,7 +12,7 @@ from typing import Any
 
 from lakelogic.contract.contract import Contract
 from lakelogic.core.clock import Clock, SystemClock
-from lakelogic.core.errors import PlanError, RunError
+from lakelogic.core.errors import CapabilityError, PlanError, RunError
 from lakelogic.core.settings import Settings
 from lakelogic.record.journal import Holder, Journal, open_journal
 from lakelogic.record.lock import acquire
@@ -78,6 +78,12 @@ def require_target(contract: Contract, places: Places) -> tuple[TableLocation, T
             where=contract.at("materialization"),
             hint="set materialization.target_path",
             code="LL349",
+        )
+    if contract.materialization is not None and contract.materialization.format != "delta":
+        raise CapabilityError(
+            f"this is for Delta tables, and the target is {contract.materialization.format}",
+            where=contract.at("materialization.format"),
+            hint="plain Parquet needs no upkeep; its former versions lie beside it",
         )
     return places.target, places.quarantine
 

@@ -79,7 +79,8 @@ def _frame(run: Run, manifest: Manifest, *, good: bool) -> Any:
     files = manifest.target_files if good else manifest.quarantine_files
     shape = manifest.target if good else manifest.quarantine
     hidden = manifest.personal if not good and run.has_key else ()
-    staged = StageInput(staged_root=_path(place), staged=files, columns=shape.columns)
+    assert place is not None
+    staged = StageInput(staged_root=place.root, staged=files, columns=shape.columns)
     return run.engine.frame(staged, decrypt=hidden)
 
 

@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
 
 from loguru import logger
 
@@ -39,7 +38,6 @@ from lakelogic.run.staging import StagingArea, discard, stage_batch, staging_pre
 from lakelogic.source.files import changed_file, find_format, format_of
 from lakelogic.source.tables import is_delta_table
 from lakelogic.table.location import is_catalog_name
-from lakelogic.table.protocol import TableLocation
 from lakelogic.table.registry import open_table
 
 
@@ -259,7 +257,7 @@ def _area(places: Places, batch: Batch, dataset: str, *, merge: bool) -> Staging
     assert places.target is not None and places.quarantine is not None
     kind = "merge" if merge else "batch"
     folder = staging_prefix(kind, batch.number, dataset) + uuid.uuid4().hex[:8]
-    return StagingArea(places.target.path, places.quarantine.path, folder)
+    return StagingArea(places.target.root, places.quarantine.path, folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,8 +281,11 @@ class Run:
         """The two tables; opening one may ask the engine's catalog where it lies."""
         spark = getattr(self.engine, "spark", None)
         assert self.places.target is not None and self.places.quarantine is not None
+        assert self.contract.materialization is not None
         return Tables(
-            _table(self.contract, self.places.target, spark), _table(self.contract, self.places.quarantine, spark)
+            open_table(self.contract.materialization.format, self.places.target, spark=spark),
+            # Reasons are looked up, released and forgotten row by row, whatever the target's format is.
+            open_table("delta", self.places.quarantine, spark=spark),
         )
 
     @property
@@ -316,11 +317,6 @@ def _begin(contract: Contract, context: RunContext) -> Run:
     # A table that a catalog knows lies where the catalog says.
     tables = run.tables
     return replace(run, places=replace(places, target=tables.target.location, quarantine=tables.quarantine.location))
-
-
-def _table(contract: Contract, location: TableLocation, spark: Any) -> Any:
-    assert contract.materialization is not None
-    return open_table(contract.materialization.format, location, spark=spark)
 
 
 def _catalogs(contract: Contract, context: RunContext) -> frozenset[str]:

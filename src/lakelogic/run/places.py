@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lakelogic.contract.contract import Contract
@@ -50,6 +50,10 @@ def find_places(
         warehouse=warehouse,
         catalogs=catalogs,
     )
+    if contract.materialization.format == "parquet":
+        # What readers see is a link that changes as a whole; files are made ready beside it.
+        parent, name = os.path.split(target.path.rstrip("/"))
+        target = replace(target, staging=os.path.join(parent, f".{name}.versions"))
     state = str(settings.state) if settings.state else None
     return Places(
         read_from,

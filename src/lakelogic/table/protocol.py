@@ -37,6 +37,12 @@ class TableLocation:
     name: str  # as the contract says it, for people
     path: str
     catalog_name: str | None = None
+    staging: str | None = None  # where batches are staged, if not below the table's own folder
+
+    @property
+    def root(self) -> str:
+        """The folder that staged files lie below."""
+        return self.staging or self.path
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from lakelogic.table.protocol import Table, TableLocation
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TABLE_FORMATS = ("delta",)
+TABLE_FORMATS = ("delta", "parquet")
 
 
 def open_table(format: str, location: TableLocation, *, spark: SparkSession | None = None) -> Table:
@@ -19,6 +19,10 @@ def open_table(format: str, location: TableLocation, *, spark: SparkSession | No
         raise CapabilityError(
             f"table format `{format}` is not supported yet", hint=f"use one of: {', '.join(TABLE_FORMATS)}"
         )
+    if format == "parquet":
+        from lakelogic.table.parquet_files import ParquetTable
+
+        return ParquetTable(location)
     if spark is not None:
         from lakelogic.table.delta_spark import SparkDeltaTable
 

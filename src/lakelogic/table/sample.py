@@ -18,9 +18,13 @@ class Sample:
 def read_sample(path: str, version: int, *, run_id: str, limit: int) -> Sample:
     """Read at most `limit` rows that one run wrote, from the table as it was at a version."""
     import pyarrow.compute as pc
+    import pyarrow.dataset as ds
     from deltalake import DeltaTable
 
-    dataset = DeltaTable(path, version=version).to_pyarrow_dataset()
+    if DeltaTable.is_deltatable(path):
+        dataset = DeltaTable(path, version=version).to_pyarrow_dataset()
+    else:
+        dataset = ds.dataset(path, format="parquet", partitioning="hive")
     of_run = pc.field("_lakelogic_run_id") == run_id if "_lakelogic_run_id" in dataset.schema.names else None
     head = dataset.scanner(filter=of_run).head(limit)
     return Sample(tuple(head.column_names), tuple(head.to_pylist()))

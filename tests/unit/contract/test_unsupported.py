@@ -24,7 +24,7 @@ REFUSED = [
     "links: [{ name: a, dataset: b }]",
     "external_logic: { path: a.py }",
     "primary_key: a\nmaterialization: { strategy: scd2 }",
-    "materialization: { format: parquet }",
+    "materialization: { format: iceberg }",
     "materialization: { scd2: { track_columns: [a] } }",
     "materialization: { soft_delete: { column: d } }",
     "materialization: { unknown_member: { key: '-1' } }",
