@@ -20,9 +20,7 @@ class Refusal:
 
 
 # Looked up and tried out in November 2026; see docs/decisions/0005-versions.md.
-_ICEBERG = (
-    "Iceberg has builds for Spark 4.0 (up to 1.11.0) and 4.1 (up to 1.12.0), none for 4.2, and neither runs on 4.2"
-)
+_ICEBERG = "Iceberg is built for Spark 4.0 (up to 1.11.0) and 4.1 (up to 1.12.0), and neither runs on Spark 4.2"
 _UNSUPPORTED = (
     Refusal("metadata.policy_pack"),
     Refusal("upstream.*.freshness", instead="name the upstream only"),
