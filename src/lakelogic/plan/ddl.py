@@ -255,8 +255,8 @@ def _type_change(change: NewField | Wider | Lost | Other, goal: TableFacts) -> F
                 name,
                 f"`{name}` would become {type_name(change.after)} and is {type_name(change.before)}; Delta widens it"
                 " in place only with type widening, which only Spark reads",
-                f'set materialization.table_properties: {{{WIDENING}: "true"}} if Spark is the only reader, or reset,'
-                " ddl --apply and run again",
+                "a run writes the table anew with the wider type where schema_policy.evolution allows it; to widen it"
+                f' in place, for Spark alone, set materialization.table_properties: {{{WIDENING}: "true"}}',
             )
         case Other():
             return Refused(

@@ -21,10 +21,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lakelogic.core.errors import CapabilityError, PlanError, RunError
+from lakelogic.core.events import Event
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.writes import Write, WriteAppend, WriteOverwrite
 from lakelogic.table.delta_schema import delta_schema
-from lakelogic.table.protocol import Commit, CommitId, TableLocation, TableShape
+from lakelogic.table.protocol import Commit, CommitId, EvolutionPolicy, TableLocation, TableShape
 
 STATE_FILE = "_lakelogic.json"  # readers skip names that begin with an underscore
 EMPTY_FILE = "empty.parquet"
@@ -54,7 +55,9 @@ class ParquetTable:
         state = self._state()
         return state.batches.get(app_id) if state else None
 
-    def check(self, write: Write, files: Sequence[StagedFile], shape: TableShape, *, evolves: bool) -> None:
+    def check(
+        self, write: Write, files: Sequence[StagedFile], shape: TableShape, *, policy: EvolutionPolicy
+    ) -> tuple[Event, ...]:
         if not isinstance(write, WriteAppend | WriteOverwrite):
             raise CapabilityError("Parquet takes append and overwrite only", hint="use format delta", code="LL372")
         if os.path.exists(self.location.path) and not os.path.islink(self.location.path):
@@ -66,6 +69,7 @@ class ParquetTable:
         state = self._state()
         if state is not None and isinstance(write, WriteAppend):
             _check_columns(state, _state_of(shape))
+        return ()
 
     def commit(self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
         """Show the files' rows, together with all that are there or instead of them."""
