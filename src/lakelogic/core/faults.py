@@ -25,20 +25,23 @@ FAULT_POINTS = (
     "after_run_log",
     "after_mark_committed",
 )
+# Reached only by batches that bring deletes.
+DELETE_FAULT_POINTS = ("after_deletes_commit",)
+_KNOWN = (*FAULT_POINTS, *DELETE_FAULT_POINTS)
 
 _reached: Counter[str] = Counter()
 
 
 def fault_point(name: str) -> None:
     """Do nothing, unless the environment asks for a fault right here."""
-    if name not in FAULT_POINTS:
-        raise ValueError(f"unknown fault point `{name}`; known: {', '.join(FAULT_POINTS)}")
+    if name not in _KNOWN:
+        raise ValueError(f"unknown fault point `{name}`; known: {', '.join(_KNOWN)}")
     wanted = os.environ.get("LAKELOGIC_FAULT")
     if not wanted:
         return
     point, _, nth = wanted.partition(":")
-    if point not in FAULT_POINTS:
-        raise ValueError(f"LAKELOGIC_FAULT names no fault point: `{point}`; known: {', '.join(FAULT_POINTS)}")
+    if point not in _KNOWN:
+        raise ValueError(f"LAKELOGIC_FAULT names no fault point: `{point}`; known: {', '.join(_KNOWN)}")
     if point != name:
         return
     _reached[name] += 1

@@ -12,6 +12,8 @@ from lakelogic.core.errors import ContractError, PlanError, Problem
 from lakelogic.core.window import Window
 from lakelogic.plan.casting import CastRequest
 from lakelogic.plan.dataset_rules import columns_of, compile_dataset_rule, unique_check
+from lakelogic.plan.envelopes import envelope_gate
+from lakelogic.plan.events import reads_envelopes, soft_columns
 from lakelogic.plan.finish import Finish, finish_stages
 from lakelogic.plan.intake import start_stage
 from lakelogic.plan.judge import judge_rows
@@ -30,6 +32,7 @@ from lakelogic.plan.workbench import Workbench
 from lakelogic.plan.writes import (
     Write,
     WriteAppend,
+    WriteCdc,
     WriteOverwrite,
     WriteOverwritePartitions,
     WriteReplace,
@@ -47,7 +50,7 @@ def build_plan(
     """Choose the steps that carry out a contract on this source; raises with every mistake at once."""
     if window is not None:
         check_window(contract, window)
-    gate = pass_gate(contract, facts)
+    gate = envelope_gate(facts) if reads_envelopes(contract) else pass_gate(contract, facts)
     _require_partitions(contract, gate)
     bench, checks = _compile(contract, gate, links, text=facts.text, facts=facts, window=window)
     return _finish(bench, gate, checks, has_key=has_key, facts=facts)
@@ -55,9 +58,13 @@ def build_plan(
 
 def check_contract(contract: Contract) -> tuple[Problem, ...]:
     """All mistakes that can be found without a look at the source."""
-    bench, _ = _compile(contract, assumed_columns(contract), {}, text=True, facts=None)
+    bench, _ = _compile(contract, _assumed(contract), {}, text=True, facts=None)
     known = _declared_names(bench)
     return (*bench.problems, *find_view_mistakes(contract, known), *find_layout_mistakes(contract, known))
+
+
+def _assumed(contract: Contract) -> Gate:
+    return envelope_gate(None) if reads_envelopes(contract) else assumed_columns(contract)
 
 
 def _declared_names(bench: Workbench) -> tuple[str, ...] | None:
@@ -74,7 +81,7 @@ def explain_plan(
     contract: Contract, *, links: Mapping[str, tuple[Column, ...]] | None = None, has_key: bool = True
 ) -> Plan:
     """The plan for a source that looks as declared."""
-    gate = assumed_columns(contract)
+    gate = _assumed(contract)
     bench, checks = _compile(contract, gate, links or {}, text=True, facts=None)
     return _finish(bench, gate, checks, has_key=has_key, facts=None)
 
@@ -212,6 +219,8 @@ def _write(bench: Workbench, finish: Finish) -> Write | None:
         case "snapshot":
             days = (window.start.isoformat(), window.end.isoformat()) if window else ("", "")
             return WriteReplace(materialization.snapshot.date_column, *days)
+        case "cdc":
+            return WriteCdc(bench.contract.primary_key, *soft_columns(bench.contract))
         case "merge":
             return merge_write(bench, finish.stages[-1].output)
         case _:

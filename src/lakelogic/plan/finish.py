@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from lakelogic.contract.contract import Contract
+from lakelogic.plan.envelopes import PAYLOAD
+from lakelogic.plan.events import event_outputs, reads_envelopes
 from lakelogic.plan.expressions import alias, null_of
 from lakelogic.plan.fact_columns import fact_columns
 from lakelogic.plan.lineage import lineage_outputs
@@ -86,7 +88,7 @@ def _target_columns(bench: Workbench, gate: Gate) -> list[Output]:
             outputs.append(keep(found))
     helpers = [keep(Column(name, named(type_))) for name, type_ in HELPER_COLUMNS.items() if name in relation.hidden]
     lineage = lineage_outputs(contract.lineage, contract.version, relation.hidden)
-    return [*outputs, *fact_columns(bench), *lineage, *helpers]
+    return [*outputs, *fact_columns(bench), *lineage, *event_outputs(bench), *helpers]
 
 
 def _ordered(relation: Relation, contract: Contract) -> list[Column]:
@@ -106,7 +108,7 @@ def _only_read(name: str, bench: Workbench, gate: Gate) -> bool:
     made: frozenset[str] = frozenset()
     for step in contract.transformations:
         made |= made_columns(step, contract.dialect)
-    return name in {c.name for c in gate.columns} and name not in made
+    return (reads_envelopes(contract) or name in {c.name for c in gate.columns}) and name not in made
 
 
 def _personal(bench: Workbench, gate: Gate) -> frozenset[str]:
@@ -117,6 +119,7 @@ def _personal(bench: Workbench, gate: Gate) -> frozenset[str]:
         if not (field.pii or field.masking is not None):
             continue
         found |= {field.name, *field.aliases, aliases.get(field.name, field.name)}
+        found |= {"before", "after", PAYLOAD} if reads_envelopes(bench.contract) else set()
         for builder in [*bench.done, bench.builder]:
             if builder.relation.find(field.name) is not None:
                 found |= builder.relation.origin(field.name)

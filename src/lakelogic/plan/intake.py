@@ -11,6 +11,8 @@ from lakelogic.contract.contract import Contract
 from lakelogic.contract.model import ModelField
 from lakelogic.plan.casting import CastRequest, cast_failure, cast_output
 from lakelogic.plan.checks import CheckBook, Failure
+from lakelogic.plan.envelopes import open_envelopes
+from lakelogic.plan.events import event_failures, flat_events, ignore_deletes, reads_envelopes, spare_deletes
 from lakelogic.plan.expressions import any_of, column, is_not_null, null_of
 from lakelogic.plan.lineage import upstream_hidden
 from lakelogic.plan.model import (
@@ -39,9 +41,13 @@ def start_stage(
     source = Relation("source", gate.columns, tuple(hidden), gate.closed, made)
     flags = contract.materialization is not None and contract.materialization.dq_flags
     bench = Workbench(contract, StageBuilder(source, book=CheckBook(flags=flags)), links)
+    if reads_envelopes(contract):
+        read = [(raw_name(number), column(c.name)) for number, c in enumerate(gate.columns)]
+        open_envelopes(bench, gate, [*read, *_upstream(contract, facts)], malformed=[_malformed(bench)] if text else [])
+        return bench
     raw = [(raw_name(number), column(c.name)) for number, c in enumerate(gate.columns)]
     requests, outputs = _typed_columns(bench, gate)
-    beside: list[tuple[str, exp.Expr]] = [*raw, *_upstream(contract, facts)]
+    beside: list[tuple[str, exp.Expr]] = [*raw, *_upstream(contract, facts), *flat_events(bench, gate)]
     bench.builder.project("read and cast to the declared types", outputs, new_hidden=beside)
     # A projection of its own: beside the casts, each value would be cast twice.
     failures = [_malformed(bench)] if text else []
@@ -49,8 +55,10 @@ def start_stage(
     for number, request in requests.items():
         failure = cast_failure(bench.builder.book, request, column(raw_name(number)))
         failures += [failure] if failure else []
+    failures = spare_deletes(bench, [*failures, *event_failures(bench)])
     if failures:
         bench.builder.project("check what was read", [keep(c) for c in bench.relation.columns], failures=failures)
+    ignore_deletes(bench)
     return bench
 
 

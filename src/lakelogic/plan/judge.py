@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from lakelogic.contract.row_rules import RowRule
 from lakelogic.plan.checks import Failure, has_failed, mask_name, place_of
+from lakelogic.plan.events import spare_deletes
 from lakelogic.plan.expressions import any_of, column, is_not_null, is_null
 from lakelogic.plan.model import MALFORMED_COLUMN, Check
 from lakelogic.plan.rules import compile_rule, field_failures, rule_columns
@@ -16,7 +17,7 @@ from lakelogic.plan.steps.effects import made_columns
 from lakelogic.plan.workbench import Workbench
 
 Phase = Literal["pre", "post"]
-KEYED = frozenset({"merge"})  # strategies that find a row by its key
+KEYED = frozenset({"merge", "cdc"})  # strategies that find a row by its key
 
 
 def judge_rows(bench: Workbench, phase: Phase, *, text: bool) -> None:
@@ -35,6 +36,7 @@ def judge_rows(bench: Workbench, phase: Phase, *, text: bool) -> None:
     for rule in contract.quality.row_rules:
         if _phase_of(rule, bench, late) == phase:
             failures += compile_rule(rule, bench)
+    failures = spare_deletes(bench, failures)
     if failures:
         outputs = [keep(c) for c in bench.relation.columns]
         unless = is_not_null(column(MALFORMED_COLUMN)) if text and MALFORMED_COLUMN in bench.relation.hidden else None

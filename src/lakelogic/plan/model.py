@@ -39,9 +39,13 @@ CHECKS_PER_MASK = 62
 # Columns of accepted files that tell the table what to do with a row; the table itself does not have them.
 DELETE_COLUMN = "_lakelogic_delete"  # BOOLEAN, never NULL: the row of this key is to go; without a key: all rows
 EVENT_TIME_COLUMN = "_lakelogic_event_time"  # TIMESTAMP: when a change happened at its source
-HELPER_COLUMNS = {DELETE_COLUMN: "boolean", EVENT_TIME_COLUMN: "timestamp"}
-# A column that the target of change events keeps: sortable text, the place of the event that a row's values are from.
+UNCHANGED_COLUMN = "_lakelogic_unchanged"  # STRING: `,a,b,`: columns whose value the event does not tell, else NULL
+HELPER_COLUMNS = {DELETE_COLUMN: "boolean", EVENT_TIME_COLUMN: "timestamp", UNCHANGED_COLUMN: "string"}
+# Columns that the target of change events keeps, sortable text: the event that a row's values are from, and the
+# newest delete of its key (with soft deletes).
 POSITION_COLUMN = "_lakelogic_position"
+DELETED_POSITION_COLUMN = "_lakelogic_deleted_position"
+OPERATION_COLUMN = "_lakelogic_operation"  # while a plan runs: 'upsert' | 'delete' | 'truncate', NULL where unknown
 
 # Functions that an engine supplies, because only it may hold the key. All take and give STRING; NULL stays NULL.
 HMAC_FUNCTION = "LAKELOGIC_HMAC"  # 64 hex digits: HMAC-SHA-256 of the UTF-8 text under the hash key

@@ -88,6 +88,8 @@ def _needed(contract: Contract) -> frozenset[str]:
         names |= read_columns(step, contract.dialect)
     for rule in contract.quality.row_rules:
         names |= rule_columns(rule, contract.dialect)
+    if contract.source is not None and contract.source.cdc is not None:
+        names |= {contract.source.cdc.operation_field, *contract.source.cdc.order_by}
     return frozenset(names | set(contract.primary_key))
 
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from lakelogic.plan.checks import CheckBook, Failure, any_error, mask_updates
 from lakelogic.plan.expressions import alias, any_of, column
-from lakelogic.plan.model import Column, Effect, Segment
+from lakelogic.plan.model import DELETE_COLUMN, Column, Effect, Segment
 from lakelogic.plan.relation import Relation, origins_of
 
 
@@ -58,8 +58,11 @@ class StageBuilder:
         query = exp.select(*[alias(o.expression, o.column.name) for o in outputs], *hidden, *added)
         query = query.from_(source if source is not None else table(self.relation.name))
         if where is not None:
-            # Rows that failed already must reach the quarantine, whatever a filter thinks of their values.
-            query = query.where(any_of([self.failed() if spared is None else spared, where]))
+            # Rows that failed already must reach the quarantine, and deletes the table, whatever a filter thinks
+            # of their values.
+            deletes = [column(DELETE_COLUMN)] if DELETE_COLUMN in self.relation.hidden else []
+            passing: list[exp.Expr] = [self.failed(), *deletes] if spared is None else [spared]
+            query = query.where(any_of([*passing, where]))
         self.append(label, query, outputs, [name.alias for name in [*hidden, *added]], effect)
 
     def append(

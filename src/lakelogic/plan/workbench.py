@@ -18,7 +18,16 @@ from lakelogic.plan.checks import CheckBook, Failure
 from lakelogic.plan.expressions import cast, column
 from lakelogic.plan.flags import flag_reason
 from lakelogic.plan.lineage import UPSTREAM_PREFIX
-from lakelogic.plan.model import FLAG_COLUMN, HELPER_COLUMNS, HIDDEN_PREFIX, RAW_COLUMN, SOURCE_COLUMN, Column
+from lakelogic.plan.model import (
+    FLAG_COLUMN,
+    HELPER_COLUMNS,
+    HIDDEN_PREFIX,
+    OPERATION_COLUMN,
+    POSITION_COLUMN,
+    RAW_COLUMN,
+    SOURCE_COLUMN,
+    Column,
+)
 from lakelogic.plan.relation import Relation, resolve, unknown_column
 from lakelogic.plan.sql import SqlProblem, parse_expression
 from lakelogic.plan.stage_builder import Output, StageBuilder, keep, replaced
@@ -157,11 +166,13 @@ def is_carried(hidden: str) -> bool:
     """Whether a hidden column goes along from stage to stage: what was read, where from, upstream lineage,
     and what the table is to do with the row.
     """
-    return (
-        hidden in {SOURCE_COLUMN, FLAG_COLUMN}
-        or hidden in HELPER_COLUMNS
-        or hidden.startswith((RAW_COLUMN, UPSTREAM_PREFIX))
-    )
+    return hidden in (
+        SOURCE_COLUMN,
+        FLAG_COLUMN,
+        POSITION_COLUMN,
+        OPERATION_COLUMN,
+        *HELPER_COLUMNS,
+    ) or hidden.startswith((RAW_COLUMN, UPSTREAM_PREFIX))
 
 
 def _compiled(tried: Attempt) -> Compiled:

@@ -46,7 +46,17 @@ class WriteMerge:
     deletes: bool = False  # accepted files say by DELETE_COLUMN which rows are to go
 
 
-Write = WriteAppend | WriteOverwrite | WriteOverwritePartitions | WriteReplace | WriteMerge
+@dataclass(frozen=True, slots=True)
+class WriteCdc:
+    """Apply change events by key, each key up to its newest event."""
+
+    keys: tuple[str, ...]
+    soft_column: str = ""  # where a deleted row is marked; empty: it goes
+    time_column: str = ""
+    reason_column: str = ""
+
+
+Write = WriteAppend | WriteOverwrite | WriteOverwritePartitions | WriteReplace | WriteMerge | WriteCdc
 
 
 def write_of_day(write: Write, day: date) -> Write:
@@ -58,4 +68,4 @@ def write_of_day(write: Write, day: date) -> Write:
 
 def is_merged(write: Write | None) -> bool:
     """Whether the staged files are the source of a MERGE, and not files of the table itself."""
-    return isinstance(write, WriteMerge)
+    return isinstance(write, WriteMerge | WriteCdc)

@@ -16,7 +16,14 @@ from lakelogic.engine.duckdb.render import rewrite
 from lakelogic.plan.build import explain_plan
 from lakelogic.plan.model import Plan
 from lakelogic.plan.types import type_name
-from lakelogic.plan.writes import WriteAppend, WriteMerge, WriteOverwrite, WriteOverwritePartitions, WriteReplace
+from lakelogic.plan.writes import (
+    WriteAppend,
+    WriteCdc,
+    WriteMerge,
+    WriteOverwrite,
+    WriteOverwritePartitions,
+    WriteReplace,
+)
 
 # How an engine writes a query; both modules need no engine library to say it.
 _RENDERERS: Mapping[str, Callable[[exp.Expr], exp.Expr]] = {"spark": lambda tree: tree, "duckdb": rewrite}
@@ -132,6 +139,9 @@ def _write_words(plan: Plan) -> str:
         case WriteReplace(date_column=date_column, start=start):
             days = "the run's window" if start else "the day of the run"
             return f"replace: the accepted rows replace those whose `{date_column}` is in {days}"
+        case WriteCdc(keys=keys, soft_column=soft):
+            deletes = f"deleted rows are marked in `{soft}`" if soft else "deleted rows go"
+            return f"cdc: change events are applied by {', '.join(keys)}, each key up to its newest; {deletes}"
         case WriteMerge():
             return _merge_words(plan.write)
         case _:

@@ -22,6 +22,7 @@ from lakelogic.core.slices import FileSlice, FrameSlice, Slice, TableSlice, Topi
 from lakelogic.core.window import Window, decode_window, encode_window
 from lakelogic.engine.protocol import Engine, ReadSpec
 from lakelogic.plan.build import build_plan
+from lakelogic.plan.envelopes import names_to_read
 from lakelogic.plan.model import LinkRead, Plan
 from lakelogic.plan.writes import is_merged
 from lakelogic.record.journal import WINDOW_SETTING, Batch, Holder, Journal, open_journal
@@ -190,7 +191,7 @@ def read_spec(contract: Contract, chosen: Slice) -> ReadSpec:
     options = {key: str(reveal(value)) for key, value in source.options.items()} if source else {}
     if isinstance(chosen, TopicSlice) and source and source.kafka:
         options["bootstrap_servers"] = str(reveal(source.kafka.bootstrap_servers))
-    declared = tuple(field.name for field in contract.fields)
+    declared = names_to_read(contract)
     # Columns of ours are not looked at unless asked for; lineage of the layer before is.
     asked = contract.lineage.preserve_upstream or None
     return ReadSpec(_format(contract, chosen), options, asked, declared)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from lakelogic.core.errors import CapabilityError, RunError
+from lakelogic.core.errors import RunError
 from lakelogic.core.slices import FileSlice, Slice, SourceFile, TableSlice
 from lakelogic.source.files import list_files, new_files
 from lakelogic.source.tables import find_version, has_new_rows, is_delta_table
@@ -40,7 +40,7 @@ def next_slice(
     """The slice to read and the reason for it; None when there is nothing to read."""
     before = position or nothing_read()
     if load_mode == "cdc":
-        raise CapabilityError("load_mode `cdc` is not supported yet", hint="use full or incremental")
+        load_mode = "incremental"  # events are read once; what is inside of them is for the plan
     # A folder with a Delta log is a table unless the contract says that its files are something else.
     if format == "delta" or (format is None and is_delta_table(path)):
         chosen, reason = _next_table_slice(path, load_mode, before)

@@ -8,7 +8,15 @@ from typing import assert_never
 from lakelogic.core.errors import CapabilityError
 from lakelogic.core.events import Event
 from lakelogic.plan.files import StagedFile
-from lakelogic.plan.writes import Write, WriteAppend, WriteMerge, WriteOverwrite, WriteOverwritePartitions, WriteReplace
+from lakelogic.plan.writes import (
+    Write,
+    WriteAppend,
+    WriteCdc,
+    WriteMerge,
+    WriteOverwrite,
+    WriteOverwritePartitions,
+    WriteReplace,
+)
 from lakelogic.table.adopt import adopt_files, find_committed, find_table
 from lakelogic.table.delta_schema import find_widened
 from lakelogic.table.evolution import check_evolution
@@ -48,9 +56,9 @@ class DeltaRsTable:
                     return adopt_files(self.location.path, "append", files, shape, commit_id)
                 replaced = find_replaced(write, files, shape)
                 return adopt_files(self.location.path, "overwrite", files, shape, commit_id, replaced=replaced)
-            case WriteMerge():
+            case WriteMerge() | WriteCdc():
                 raise CapabilityError(
-                    "strategy `merge` without Spark is not supported yet",
+                    "strategies `merge` and `cdc` without Spark is not supported yet",
                     hint="run this contract with engine spark",
                 )
             case _:

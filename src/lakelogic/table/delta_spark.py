@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING, assert_never
 from lakelogic.core.errors import PlanError
 from lakelogic.core.events import Event
 from lakelogic.plan.files import StagedFile
-from lakelogic.plan.writes import Write, WriteAppend, WriteMerge, WriteOverwrite, WriteOverwritePartitions, WriteReplace
+from lakelogic.plan.writes import (
+    Write,
+    WriteAppend,
+    WriteCdc,
+    WriteMerge,
+    WriteOverwrite,
+    WriteOverwritePartitions,
+    WriteReplace,
+    is_merged,
+)
 from lakelogic.table.adopt import Mode, adopt_files, find_commit, find_committed, find_table
 from lakelogic.table.delta_schema import plan_evolution
 from lakelogic.table.evolution import check_evolution
 from lakelogic.table.obstacles import adoption_obstacle, refuse_append_only
 from lakelogic.table.protocol import Commit, CommitId, EvolutionPolicy, TableLocation, TableShape
 from lakelogic.table.replaced import Replaced, find_replaced
+from lakelogic.table.spark_cdc import commit_cdc
 from lakelogic.table.spark_merge import check_merge, commit_merge
 from lakelogic.table.spark_staged import committed, read_staged, session_confs, spark_errors
 from lakelogic.table.spark_widen import widen_on_spark
@@ -55,6 +65,8 @@ class SparkDeltaTable:
                 commit = self._replace(write, files, shape, commit_id)
             case WriteMerge():
                 commit = commit_merge(self._spark, self.location.path, write, files, shape, commit_id)
+            case WriteCdc():
+                commit = commit_cdc(self._spark, self.location.path, write, files, shape, commit_id)
             case _:
                 assert_never(write)
         # After the commit, so that a catalog never shows a table that is not there; safe to repeat.
@@ -63,7 +75,7 @@ class SparkDeltaTable:
 
     def write_path(self, write: Write) -> str:
         """The way a commit will take, for the plan: `adopt`, `merge`, or why files are rewritten."""
-        if isinstance(write, WriteMerge):
+        if is_merged(write):
             return "merge"
         table = find_table(self.location.path)
         obstacle = table and adoption_obstacle(table, overwrite=not isinstance(write, WriteAppend))

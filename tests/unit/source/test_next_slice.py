@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from lakelogic.core.errors import CapabilityError, RunError
+from lakelogic.core.errors import RunError
 from lakelogic.core.slices import FileSlice, SourceFile, TableSlice
 from lakelogic.source.files import list_files
 from lakelogic.source.next_slice import Position, next_slice
@@ -77,10 +77,15 @@ def test_a_replaced_source_table_is_an_error_and_not_a_silent_skip(tmp_path: Pat
         next_slice(path, load_mode="incremental", position=after(version=5))
 
 
-def test_a_missing_table_and_cdc_are_refused(tmp_path: Path) -> None:
+def test_a_missing_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="does not exist"):
         next_slice(str(tmp_path / "none"), format="delta")
     with pytest.raises(RunError, match="not a Delta table"):
         next_slice(str(tmp_path), format="delta")
-    with pytest.raises(CapabilityError):
-        next_slice(str(tmp_path), load_mode="cdc")
+
+
+def test_change_events_are_read_once_like_any_new_rows(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    write_deltalake(path, pa.table({"op": ["c"]}))
+    slice_, reason = next_slice(path, load_mode="cdc", position=after(version=0))
+    assert (slice_, reason) == (None, "no rows were added since version 0")

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from lakelogic.engine.duckdb.options import FORMATS
 from lakelogic.engine.duckdb.render import find_refusals
-from lakelogic.plan.model import Plan
+from lakelogic.plan.model import EVENT_TIME_COLUMN, Plan
 from lakelogic.plan.writes import WriteMerge
 
 
@@ -18,6 +18,9 @@ def find_plan_refusals(plan: Plan) -> tuple[str, ...]:
 
 
 def _refusals(plan: Plan) -> Iterator[str]:
+    if any(c.name == EVENT_TIME_COLUMN for stage in plan.stages for c in stage.output):
+        yield "the DuckDB engine cannot apply change events yet; use engine: spark"
+        return  # their SQL is of no use then
     if isinstance(plan.write, WriteMerge):
         yield "the DuckDB engine cannot merge into a table yet; use engine: spark"
     for link in plan.links:
