@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from typer.testing import CliRunner
 
 from lakelogic import DataProcessor
+from lakelogic.cli.main import app
 from lakelogic.core.errors import ContractError, LakeLogicError
 from lakelogic.core.settings import Settings
 from lakelogic.run.ddl import DdlReport, plan_ddl
@@ -145,6 +147,8 @@ def test_one_refusal_holds_everything_back(tmp_path: Path) -> None:
     assert "1 rows of the table have NULL" in report.refused[0][1].message
     assert not any(statement.applied for statement in report.statements)
     assert DeltaTable(str(tmp_path / "lake/orders")).version() == before
+    done = CliRunner().invoke(app, ["ddl", str(contract), "--apply", "--engine", "duckdb", "--output", "json"])
+    assert (done.exit_code, json.loads(done.stdout)["refused"][0]["code"]) == (3, "LL343")
 
 
 def test_a_table_without_rows_takes_another_shape(tmp_path: Path) -> None:
