@@ -21,8 +21,10 @@ from lakelogic.record.control_table import compact_control_table, find_control_t
 from lakelogic.run.hold import OpenSpark, hold, locate, require_target
 from lakelogic.run.pending import owned_folders
 from lakelogic.run.places import Places
+from lakelogic.run.resetting import companion
 from lakelogic.table import spark_upkeep, upkeep
 from lakelogic.table.adopt import find_table
+from lakelogic.table.location import find_companions
 from lakelogic.table.obstacles import adoption_obstacle
 
 DEFAULT_RETENTION = timedelta(hours=168)
@@ -90,6 +92,11 @@ def maintain(
         work = Work(contract, places, open_spark, held.now, retention, dry_run)
         steps = [
             *_keep_table(work, "target", target.path),
+            *[
+                step
+                for name, place in find_companions(target.path).items()
+                for step in _keep_table(work, companion(name), place.path)
+            ],
             *_keep_table(work, "quarantine", quarantine.path),
             *_keep_records(work),
         ]

@@ -16,10 +16,11 @@ from lakelogic.record.journal import RESET_SETTING, UNDO_SETTING, Journal, open_
 from lakelogic.run.hold import Held, OpenSpark, hold, locate, require_target
 from lakelogic.run.places import Places
 from lakelogic.run.publish import app_id
-from lakelogic.run.resetting import finish_reset, is_reset
+from lakelogic.run.resetting import companion, finish_reset, is_reset
 from lakelogic.table.adopt import find_committed, find_table
 from lakelogic.table.emptying import check_emptying, count_missing
 from lakelogic.table.facts import find_facts
+from lakelogic.table.location import find_companions
 from lakelogic.table.protocol import TableLocation
 
 TABLES = ("target", "quarantine")
@@ -83,11 +84,10 @@ def reset(
 ) -> ResetReport:
     """Empty the tables, each by one commit, and forget which slices were read."""
     places = locate(contract, settings, open_spark, ask=False)
-    target, quarantine = require_target(contract, places)
+    require_target(contract, places)
     with hold(contract, places, clock=clock, wait_s=wait_s, settled=False) as held:
-        for name, location in zip(TABLES, (target, quarantine), strict=True):
-            if name in only:
-                check_emptying(location, open_spark)
+        for location in _locations(contract, places, only).values():
+            check_emptying(location, open_spark)
         _settle(held, places, open_spark, only)
         report = _look(contract, places, held.journal, only)
         versions = {table.table: table.version for table in report.tables}
@@ -113,16 +113,23 @@ def undo_reset(
             what = "rows were loaded since the last reset" if last else f"`{contract.dataset}` was not reset"
             raise RunError(f"{what}, so there is nothing to take back", code="LL465")
         number, about = last
-        _check_versions(places, about["versions"])
+        _check_versions(_locations(contract, places, TABLES), about["versions"])
         _begin(held, places, open_spark, {UNDO_SETTING: number, "versions": about["versions"]})
         return replace(_look(contract, places, held.journal, about["tables"]), done=True)
 
 
 def _look(contract: Contract, places: Places, journal: Journal, only: Sequence[str]) -> ResetReport:
-    target, quarantine = require_target(contract, places)
-    locations = {"target": target, "quarantine": quarantine}
-    tables = tuple(_look_at(name, locations[name]) for name in TABLES if name in only)
+    tables = tuple(_look_at(name, place) for name, place in _locations(contract, places, only).items())
     return ResetReport(contract.dataset, tables, len(journal.loads()) if "target" in only else 0)
+
+
+def _locations(contract: Contract, places: Places, only: Sequence[str]) -> dict[str, TableLocation]:
+    """The tables that a reset is about; what a strategy remembers beside the target goes with the target."""
+    target, quarantine = require_target(contract, places)
+    found = {"target": target} if "target" in only else {}
+    if "target" in only:
+        found |= {companion(name): place for name, place in find_companions(target.path).items()}
+    return {**found, "quarantine": quarantine} if "quarantine" in only else found
 
 
 def _look_at(name: str, location: TableLocation) -> TableReset:
@@ -166,10 +173,10 @@ def _begin(held: Held, places: Places, open_spark: OpenSpark, settings: dict[str
     finish_reset(batch, held.journal, places, held.contract.dataset, open_spark)
 
 
-def _check_versions(places: Places, versions: dict[str, int | None]) -> None:
+def _check_versions(locations: dict[str, TableLocation], versions: dict[str, int | None]) -> None:
     """The files of an older version may have been vacuumed."""
     for name, version in versions.items():
-        location: TableLocation | None = getattr(places, name)
+        location = locations.get(name)
         if version is None or location is None:
             continue
         missing = count_missing(location.path, version)

@@ -1,6 +1,6 @@
 """Where tables lie: paths, dotted catalog names, the quarantine beside a target, and the control folder.
 
-Purely textual: nothing here looks at a disk or a catalog.
+Textual but for `find_companions`: nothing else here looks at a disk or a catalog.
 """
 
 from __future__ import annotations
@@ -53,6 +53,14 @@ def resolve_quarantine(
         name = _quarantine_name(target.name)
         return resolve_location(name, base=base, warehouse=warehouse, catalogs=catalogs)
     return replace(target, name=f"{target.name.rstrip('/')}_quarantine", path=f"{target.path}_quarantine")
+
+
+def find_companions(path: str) -> dict[str, TableLocation]:
+    """Tables that a strategy keeps for itself in a hidden folder of the target, by name."""
+    folder = os.path.join(path, CONTROL_FOLDER)
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    places = {name: os.path.join(folder, name) for name in names}
+    return {n: TableLocation(n, p) for n, p in places.items() if os.path.isdir(os.path.join(p, "_delta_log"))}
 
 
 def state_folder(target: TableLocation, *, state: str | None = None) -> str:

@@ -6,8 +6,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 from tests.faults.support import FIRST, SECOND, Estate, make_estate
 
 from lakelogic.core.errors import RunError
@@ -71,6 +72,18 @@ def test_a_reset_is_taken_back_with_what_was_read(tmp_path: Path) -> None:
         call(undo_reset, estate)
     call(reset, estate)
     assert (counts(estate), estate.run().counts.read) == ((0, 0), 7)
+
+
+def test_what_a_strategy_remembers_goes_and_comes_back_with_the_target(tmp_path: Path) -> None:
+    estate = loaded(tmp_path)
+    store = str(tmp_path / "lake/orders/_lakelogic/observations")
+    write_deltalake(store, pa.table({"id": [1, 2]}))
+    report = call(reset, estate)
+    assert [(t.table, t.rows) for t in report.tables] == [("target", 4), ("target/observations", 2), ("quarantine", 3)]
+    assert DeltaTable(store).count() == 0
+    assert call(reset, estate, only=("quarantine",)).tables[0].rows == 0
+    call(undo_reset, estate)
+    assert (DeltaTable(store).count(), counts(estate)) == (2, (4, 3))
 
 
 def test_the_quarantine_alone_keeps_the_position(tmp_path: Path) -> None:
