@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
+WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup jars demo test check lint bench docs laws clean
@@ -30,8 +31,9 @@ demo: setup  ## Run the quickstart on local Spark and show what came of it
 	@rm -rf examples/quickstart/lakehouse
 	@$(BIN)/lakelogic run examples/quickstart/contract.yaml --show
 
+# Two workers, each with a Spark session of its own: most of a small Spark job waits on one thread of the driver.
 test: setup  ## Run all tests
-	@$(PYTEST)
+	@$(PYTEST) -n $(WORKERS) --dist worksteal
 
 check: setup lint test  ## Everything that must pass before a commit: style, types, layers, tests
 
