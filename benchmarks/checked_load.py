@@ -77,18 +77,26 @@ def checked_load(spark: Any, path: str, folder: Path) -> Any:
     return DataProcessor(folder / "contract.yaml", spark=spark).run()
 
 
-def measure(name: str, work: Callable[[str], Any], repeat: int, scratch: Path) -> tuple[float, list[float], Any]:
-    seconds, result = [], None
-    for number in range(repeat + 1):  # the first round warms up classes and generated code
-        out = scratch / f"{name.replace(' ', '_')}_{number}"
-        shutil.rmtree(out, ignore_errors=True)
-        out.mkdir(parents=True)
-        begun = time.perf_counter()
-        result = work(str(out))
-        if number:
-            seconds.append(time.perf_counter() - begun)
-        shutil.rmtree(out, ignore_errors=True)
-    return statistics.median(seconds), seconds, result
+def measure(work: dict[str, Callable[[str], Any]], rounds: dict[str, int], scratch: Path) -> dict[str, list[float]]:
+    """Seconds of each workload, round by round in turn, so that a slow minute of the machine meets all of them.
+
+    The round before the first warms up classes and generated code and is not counted.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in work}
+    for number in range(max(rounds.values()) + 1):
+        for name, run in work.items():
+            if number > rounds[name]:
+                continue
+            out = scratch / f"{name.replace(' ', '_')}_{number}"
+            out.mkdir(parents=True)
+            begun = time.perf_counter()
+            run(str(out))
+            took = time.perf_counter() - begun
+            shutil.rmtree(out, ignore_errors=True)
+            print(f"  round {number}  {name:<14} {took:7.1f} s", file=sys.stderr, flush=True)
+            if number:
+                seconds[name].append(took)
+    return seconds
 
 
 def main() -> None:
@@ -102,7 +110,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.scratch) as scratch:
         for source in options.sources:
             path = str(generate(Path(options.cache), options.rows, source))
-            report["results"] += compare(spark, source, path, Path(scratch), options.repeat)
+            report["results"] += compare(spark, source, path, Path(scratch), options)
     close_session(session)
     report["driver_memory_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(f"peak memory of the Python driver: {report['driver_memory_mib']} MiB", file=sys.stderr)
@@ -110,28 +118,31 @@ def main() -> None:
         print(json.dumps(report, indent=2))
 
 
-def compare(spark: Any, source: str, path: str, scratch: Path, repeat: int) -> list[dict[str, Any]]:
-    copy, copies, _ = measure("typed copy", lambda out: typed_copy(spark, source, path, out), repeat, scratch)
-    ours, runs, result = measure("checked load", lambda out: checked_load(spark, path, Path(out)), repeat, scratch)
-    hand, hands, _ = measure("hand-written", lambda out: hand_written(spark, source, path, out), repeat, scratch)
-    counts = result.counts
-    rows = [("typed copy", copy, copies), ("checked load", ours, runs), ("hand-written", hand, hands)]
-    print(
-        f"\n{source}: read {counts.read} = accepted {counts.accepted} + quarantined {counts.quarantined}",
-        file=sys.stderr,
-    )
-    for name, median, all_seconds in rows:
-        shown = ", ".join(f"{second:.1f}" for second in all_seconds)
-        print(f"  {name:<14} {median:7.1f} s   ({shown})", file=sys.stderr)
-    print(f"  checked load / typed copy    {ours / copy:5.2f}x  (bar {BARS['typed copy']}x)", file=sys.stderr)
-    print(f"  checked load / hand-written  {ours / hand:5.2f}x  (bar {BARS['hand-written']}x)", file=sys.stderr)
-    return [{"source": source, "name": name, "median_s": median, "seconds": each} for name, median, each in rows]
+def compare(spark: Any, source: str, path: str, scratch: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    results: list[Any] = []
+    work: dict[str, Callable[[str], Any]] = {
+        "typed copy": lambda out: typed_copy(spark, source, path, out),
+        "checked load": lambda out: results.append(checked_load(spark, path, Path(out))),
+        "hand-written": lambda out: hand_written(spark, source, path, out),
+    }
+    rounds = {"typed copy": options.repeat, "checked load": options.repeat, "hand-written": options.hand_repeat}
+    print(f"\n{source}:", file=sys.stderr)
+    seconds = measure({name: run for name, run in work.items() if rounds[name]}, rounds, scratch / source)
+    counts = results[-1].counts
+    print(f"  read {counts.read} = accepted {counts.accepted} + quarantined {counts.quarantined}", file=sys.stderr)
+    medians = {name: statistics.median(each) for name, each in seconds.items()}
+    for name, bar in BARS.items():
+        if name in medians:
+            ratio = medians["checked load"] / medians[name]
+            print(f"  checked load / {name:<13} {ratio:5.2f}x  (bar {bar}x)", file=sys.stderr)
+    return [{"source": source, "name": n, "median_s": medians[n], "seconds": seconds[n]} for n in seconds]
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--hand-repeat", type=int, default=3, help="rounds of the hand-written code; 0: none")
     parser.add_argument("--sources", nargs="+", default=["csv", "parquet"], choices=["csv", "parquet"])
     parser.add_argument("--master", default="local[*]")
     parser.add_argument(
