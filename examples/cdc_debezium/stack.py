@@ -106,12 +106,12 @@ def down() -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def stop(name: str) -> None:
+def stop(name: str, how: signal.Signals = signal.SIGTERM) -> None:
     """End one of our processes and wait until it is gone."""
     pid = _alive(name)
     if pid is None:
         return
-    os.kill(pid, signal.SIGTERM)
+    os.kill(pid, how)
     _wait(f"the end of {name}", lambda: _alive(name) is None, name)
 
 
