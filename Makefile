@@ -6,10 +6,10 @@ PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup jars demo test check lint bench docs laws clean
+.PHONY: help setup jars demo demo-cdc test check lint bench docs laws clean
 
 help:  ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
 
 setup: $(VENV)/.installed jars  ## Make .venv, install packages, fetch Spark's Delta jars (quick when all is there)
 	@$(BIN)/lakelogic doctor --quiet || true
@@ -30,6 +30,10 @@ jars: $(VENV)/.installed
 demo: setup  ## Run the quickstart on local Spark and show what came of it
 	@rm -rf examples/quickstart/lakehouse
 	@$(BIN)/lakelogic run examples/quickstart/contract.yaml --show
+
+demo-cdc: setup  ## PostgreSQL, Debezium, Kafka and a consumer that is killed (needs PostgreSQL and Maven)
+	@$(BIN)/lakelogic setup --with kafka
+	@$(BIN)/python examples/cdc_debezium/demo.py; status=$$?; $(BIN)/python examples/cdc_debezium/stack.py down; exit $$status
 
 # Two workers, each with a Spark session of its own: most of a small Spark job waits on one thread of the driver.
 test: setup  ## Run all tests
