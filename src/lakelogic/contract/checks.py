@@ -22,7 +22,7 @@ def check_contract(contract: Contract) -> Iterator[Problem]:
     checks = (
         _names_are_unique, _key_is_agreed, _key_is_there, _columns_are_declared, _links_are_declared,
         _links_have_a_place, _limits_are_in_order, _source_is_complete, _bins_have_limits, _masking_fits,
-        _overwrite_fits,
+        _overwrite_fits, _reconcile_fits,
         _merge_agrees, check_change_events,
     )  # fmt: skip
     return chain.from_iterable(check(contract) for check in checks)
@@ -237,3 +237,23 @@ def _merge_agrees(contract: Contract) -> Iterator[Problem]:
             message = f"`insert_only` leaves rows that are there alone, and `{key}` would change them"
             place = contract.at(f"materialization.merge.{key}")
             yield Problem("LL165", message, place, "take one of the two away")
+
+
+def _reconcile_fits(contract: Contract) -> Iterator[Problem]:
+    target = contract.materialization
+    if target is None:
+        return
+    merge, at = target.merge, contract.at
+    if merge.max_delete_ratio is not None and not merge.delete_missing:
+        place = at("materialization.merge.max_delete_ratio")
+        yield Problem("LL161", "`max_delete_ratio` is a limit of `delete_missing`", place, "add `delete_missing: true`")
+    if not merge.delete_missing:
+        return
+    place = at("materialization.merge.delete_missing")
+    if target.strategy != "merge":
+        yield Problem("LL161", "`delete_missing` belongs to strategy `merge`", place, "set `strategy: merge`")
+    if contract.source is not None and contract.source.load_mode != "full":
+        message = "`delete_missing` needs all rows of the source, and the load is not full"
+        yield Problem("LL161", message, place, "set `source.load_mode: full`")
+    if merge.insert_only:
+        yield Problem("LL161", "`insert_only` leaves rows as they are, and `delete_missing` does not", place)

@@ -353,6 +353,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "update_columns": "Columns that an update may change; all where this is left out.",
         "insert_only": "Leave rows that are there already as they are.",
         "delete_when": "SQL condition for rows that delete their key.",
+        "delete_missing": "Delete rows whose key is not in the batch, which must be a full load.",
+        "max_delete_ratio": "Above this share of deleted rows nothing is published.",
     },
     "Scd2": {
         "track_columns": "Columns whose change opens a version.",

@@ -4,7 +4,18 @@ from typing import Literal
 
 from pydantic import Field
 
-from lakelogic.contract.grammar import ContractModel, Duration, Flag, Property, Scalar, SomeTexts, Text, Texts, block
+from lakelogic.contract.grammar import (
+    ContractModel,
+    Duration,
+    Flag,
+    Property,
+    Ratio,
+    Scalar,
+    SomeTexts,
+    Text,
+    Texts,
+    block,
+)
 
 OptimizeWhen = Literal["always", "hourly", "nightly", "weekly", "never"]
 Strategy = Literal["append", "merge", "scd2", "cdc", "overwrite", "overwrite_partitions", "snapshot"]
@@ -19,6 +30,8 @@ class Merge(ContractModel):
     update_columns: SomeTexts | None = None  # None: all; a list that is empty would say the opposite
     insert_only: Flag = False
     delete_when: Text | None = None
+    delete_missing: Flag = False
+    max_delete_ratio: Ratio | None = None
 
 
 class Scd2(ContractModel):

@@ -43,6 +43,8 @@ def merge_write(bench: Workbench, output: Sequence[Column]) -> WriteMerge:
         merge.update_columns or (),
         merge.insert_only,
         merge.delete_when is not None,
+        merge.delete_missing,
+        float(merge.max_delete_ratio) if merge.max_delete_ratio is not None else None,
     )
 
 

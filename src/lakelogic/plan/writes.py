@@ -44,6 +44,8 @@ class WriteMerge:
     update_columns: tuple[str, ...] = ()  # what an update may change; empty: all
     insert_only: bool = False
     deletes: bool = False  # accepted files say by DELETE_COLUMN which rows are to go
+    delete_missing: bool = False  # rows whose key the batch does not have are to go
+    max_delete_ratio: float | None = None  # a share of the table; above it nothing is published
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +71,8 @@ def write_of_day(write: Write, day: date) -> Write:
 def is_merged(write: Write | None) -> bool:
     """Whether the staged files are the source of a MERGE, and not files of the table itself."""
     return isinstance(write, WriteMerge | WriteCdc)
+
+
+def without_deletes(write: Write) -> Write:
+    """The same write, keeping rows that the batch does not have."""
+    return replace(write, delete_missing=False) if isinstance(write, WriteMerge) else write

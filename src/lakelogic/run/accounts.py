@@ -10,7 +10,14 @@ from loguru import logger
 from lakelogic.contract.contract import Contract
 from lakelogic.core.events import Event
 from lakelogic.plan.model import FLAG_SEVERITY, Plan
-from lakelogic.plan.writes import WriteOverwritePartitions, WriteReplace, write_of_day
+from lakelogic.plan.writes import (
+    Write,
+    WriteMerge,
+    WriteOverwritePartitions,
+    WriteReplace,
+    without_deletes,
+    write_of_day,
+)
 from lakelogic.record.ledger import Ledger
 from lakelogic.record.run_log import RuleRecord
 from lakelogic.run.gates import closed_gates, judge_dataset
@@ -35,7 +42,7 @@ class Accounts:
         """All that is needed to publish this batch, now or after a crash."""
         assert plan.write is not None
         return Manifest(
-            write=write_of_day(plan.write, day),
+            write=self._write(plan.write, day),
             target_files=staged.accepted,
             target=target_shape(contract, staged.output),
             quarantine_files=staged.rejected,
@@ -47,6 +54,11 @@ class Accounts:
             personal=plan.personal,
             reason=reason,
         )
+
+    def _write(self, write: Write, day: date) -> Write:
+        # A rejected row is not gone from the source, and without rows the source is not likely to be whole.
+        whole = self.ledger.accepted and not self.ledger.quarantined
+        return write_of_day(write if whole else without_deletes(write), day)
 
     def records(self, plan: Plan) -> tuple[RuleRecord, ...]:
         severity = {check.name: check.severity for check in plan.dataset_checks}
@@ -85,6 +97,9 @@ def _warnings(contract: Contract, plan: Plan, staged: StagedBatch, outcomes: tup
         warnings.append(f"All {ledger.quarantined} rows of '{contract.dataset}' were quarantined; nothing was accepted")
     if not ledger.accepted and isinstance(plan.write, WriteOverwritePartitions | WriteReplace):
         warnings.append(f"No row was accepted, so nothing of '{contract.dataset}' was replaced")
+    if isinstance(plan.write, WriteMerge) and plan.write.delete_missing and (ledger.quarantined or not ledger.accepted):
+        why = f"{ledger.quarantined} rows were quarantined" if ledger.quarantined else "no row was accepted"
+        warnings.append(f"Rows of '{contract.dataset}' that are gone from the source were not deleted: {why}")
     for outcome in outcomes:
         if not outcome.passed:
             warnings.append(f"Dataset rule failed: {outcome.name}")

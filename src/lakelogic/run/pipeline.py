@@ -14,7 +14,7 @@ from loguru import logger
 
 from lakelogic.contract.contract import Contract
 from lakelogic.core.clock import Clock, SystemClock
-from lakelogic.core.errors import CapabilityError, LakeLogicError, RunError
+from lakelogic.core.errors import CapabilityError, GateError, LakeLogicError, RunError
 from lakelogic.core.faults import fault_point
 from lakelogic.core.secrets import reveal
 from lakelogic.core.settings import Settings
@@ -128,6 +128,8 @@ def _stage_and_publish(
     except LakeLogicError as error:
         journal.abandon(batch, error.problem.message)
         discard(area, batch.number, run.contract.dataset)
+        if isinstance(error, GateError):
+            return gate_result(run, replace(accounts, closed_gates=(error.problem.message,)))
         raise
     batch = journal.mark_staged(batch, encode_manifest(manifest))
     fault_point("after_mark_staged")

@@ -16,6 +16,8 @@ def render_merge(
 ) -> str:
     """The whole statement. Keys are never NULL here, so `=` is right and lets Delta skip files."""
     clauses = [*_matched(write, columns), _insert(write, columns)]
+    if write.delete_missing:
+        clauses.append("WHEN NOT MATCHED BY SOURCE THEN DELETE")
     return f"{merge_head(path, source, write.keys, predicate)} {' '.join(clauses)}"
 
 

@@ -14,7 +14,8 @@ from lakelogic.table.delta_schema import plan_evolution
 from lakelogic.table.merge_sql import order_term, render_merge
 from lakelogic.table.obstacles import adoption_obstacle
 from lakelogic.table.protocol import Commit, CommitId, TableShape
-from lakelogic.table.pruning import target_predicate
+from lakelogic.table.pruning import EVERYTHING, target_predicate
+from lakelogic.table.spark_reconcile import check_missing
 from lakelogic.table.spark_staged import has_deletes, quoted, read_staged, spark_errors, spark_schema, with_helpers
 from lakelogic.table.spark_statement import run_merge
 
@@ -35,6 +36,8 @@ def check_merge(
         repeated = count_repeated_keys(read_staged(spark, path, files, shape), write.keys)
         if repeated:
             raise _duplicate_keys(write, repeated)
+    if write.delete_missing and write.max_delete_ratio is not None and find_table(path) is not None:
+        check_missing(spark, path, read_staged(spark, path, files, shape), write.keys, write.max_delete_ratio)
 
 
 def commit_merge(
@@ -53,7 +56,9 @@ def commit_merge(
     if table is None and _is_adoptable(spark, path, write, files, shape):
         return adopt_files(path, "append", files, shape, commit_id)
     table = ready_table(spark, path, table, shape)
-    predicate = target_predicate(table, path, files, shape, write.keys, alias="t")
+    # Where missing keys are deleted, every row of the table is looked at.
+    narrow = not write.delete_missing
+    predicate = target_predicate(table, path, files, shape, write.keys, alias="t") if narrow else EVERYTHING
     helpers = (DELETE_COLUMN,) if write.deletes else ()
     batch = read_staged(spark, path, files, with_helpers(shape, helpers))
     rows = _latest(batch, write, shape) if write.on_duplicate_key == "latest" else batch

@@ -14,6 +14,14 @@ Load = Callable[..., Draft]
 
 # name: text, code, line, column, words of the message, words of the hint
 MISTAKES: dict[str, tuple[str, str, int, int, str, str]] = {
+    "a limit of deletes without deletes": (
+        "primary_key: a\nmaterialization:\n  strategy: merge\n  merge: { max_delete_ratio: 0.1 }", "LL161", 4, 30,
+        "is a limit of `delete_missing`", "delete_missing: true",
+    ),
+    "deletes by an incremental load": (
+        "primary_key: a\nsource: { path: a.csv, load_mode: incremental }\nmaterialization:\n  strategy: merge\n"
+        "  merge: { delete_missing: true }", "LL161", 5, 28, "needs all rows of the source", "load_mode: full",
+    ),
     "partitions to overwrite are not named": (
         "materialization:\n  strategy: overwrite_partitions", "LL159", 2, 13, "needs partitions", "partition_by",
     ),

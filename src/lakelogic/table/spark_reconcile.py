@@ -1,0 +1,40 @@
+"""Reconciling with a full snapshot: how much of a table would go, before anything does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from lakelogic.core.errors import GateError
+from lakelogic.table.spark_staged import quoted, spark_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def check_missing(spark: SparkSession, path: str, batch: DataFrame, keys: Sequence[str], limit: float) -> None:
+    """Raise where more of the table than `limit` has a key that the batch does not have."""
+    rows, missing = count_missing(spark, path, batch, keys)
+    if rows and missing / rows > limit:
+        raise GateError(
+            f"{missing} of {rows} rows are gone from the source ({missing / rows:.1%}), above {limit:.1%} "
+            "(merge.max_delete_ratio)",
+            hint="check that the source is whole, or raise the limit for this run with --set",
+        )
+
+
+def count_missing(spark: SparkSession, path: str, batch: DataFrame, keys: Sequence[str]) -> tuple[int, int]:
+    """Rows of the table, and those of them whose key is not in the batch; one job over the key columns."""
+    from pyspark.sql import functions
+
+    there = "_lakelogic_there"
+    names = [quoted(key) for key in keys]
+    table = spark.read.format("delta").load(path).select(*names)
+    given = batch.select(*names).distinct().withColumn(there, functions.lit(1))
+    joined = table.join(given, list(keys), "left")
+    with spark_errors(f"the comparison of `{path}` with the batch"):
+        row = joined.agg(
+            functions.count(functions.lit(1)).alias("rows"), functions.count(functions.col(there)).alias("kept")
+        ).first()
+    assert row is not None
+    return int(row["rows"]), int(row["rows"]) - int(row["kept"])
