@@ -29,7 +29,10 @@ def empty_table(location: TableLocation, commit_id: CommitId, open_spark: Spark)
 
 
 def restore_table(location: TableLocation, version: int, commit_id: CommitId, open_spark: Spark) -> None:
-    """Show the rows of an older version again, under the same law."""
+    """Show the rows of an older version again.
+
+    Spark's RESTORE carries no transaction; doing it twice shows the same rows, so that this harms nothing.
+    """
     _commit(location, commit_id, open_spark, version)
 
 

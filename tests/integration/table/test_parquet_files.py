@@ -117,3 +117,14 @@ def test_what_plain_parquet_cannot_do_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LakeLogicError) as raised:
         load(contract, 3)
     assert raised.value.problem.code == "LL373"
+
+
+@pytest.mark.spark
+def test_spark_writes_and_reads_it(tmp_path: Path, spark_session: Any) -> None:
+    contract = estate(tmp_path)
+    load(contract, 1, 2, spark=spark_session)
+    load(contract, 3)
+    frame = spark_session.read.parquet(str(tmp_path / "lake/orders"))
+    assert sorted(tuple(map(str, row)) for row in frame.select("id", "day").collect()) == [
+        ("1", "2026-01-02"), ("2", "2026-01-01"), ("3", "2026-01-02"),
+    ]  # fmt: skip
