@@ -24,6 +24,7 @@ def check_contract(contract: Contract) -> Iterator[Problem]:
         _links_have_a_place, _limits_are_in_order, _source_is_complete, _bins_have_limits, _masking_fits,
         _overwrite_fits, _reconcile_fits,
         _merge_agrees, check_change_events,
+        _history_is_declared,
     )  # fmt: skip
     return chain.from_iterable(check(contract) for check in checks)
 
@@ -196,6 +197,26 @@ def _bins_have_limits(contract: Contract) -> Iterator[Problem]:
                 place = contract.at(f"{step.path}.bucket.bins.{index}")
                 hint = "add `lt`, `lte`, `gt` or `gte`; `default` names all other values"
                 yield Problem("LL156", "this bin has no limit", place, hint)
+
+
+def _history_is_declared(contract: Contract) -> Iterator[Problem]:
+    target = contract.materialization
+    if target is None:
+        return
+    if target.strategy != "scd2":
+        if target.scd2 is not None:
+            message = f"`scd2` belongs to strategy `scd2`, and the strategy is `{target.strategy}`"
+            yield Problem("LL165", message, contract.at("materialization.scd2"), "set `strategy: scd2`")
+        return
+    if target.scd2 is None or target.scd2.timestamp_field is None:
+        hint = "name the column with the time of a change under materialization.scd2.timestamp_field"
+        place = contract.at("materialization.strategy")
+        yield Problem("LL152", "strategy `scd2` needs a timestamp", place, hint)
+    for key in ("order_by", "on_duplicate_key", "update_columns", "insert_only"):
+        if getattr(target.merge, key):
+            message = f"strategy `scd2` has no use for `merge.{key}`"
+            hint = "take it away; rows of a history are ordered by scd2.timestamp_field"
+            yield Problem("LL165", message, contract.at(f"materialization.merge.{key}"), hint)
 
 
 def _masking_fits(contract: Contract) -> Iterator[Problem]:

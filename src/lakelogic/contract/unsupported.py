@@ -17,6 +17,7 @@ class Refusal:
     path: str  # `*` stands for every item of a list
     values: tuple[object, ...] = ()
     instead: str = "take it away"
+    built_for: tuple[str, ...] = ()  # strategies that carry it out
 
 
 # Looked up and tried out in November 2026; see docs/decisions/0005-versions.md.
@@ -36,14 +37,8 @@ _UNSUPPORTED = (
     Refusal("links.*.dataset", instead="name the table's `path`"),
     Refusal("links.*.format", ("iceberg",), f"use `delta` or `parquet`; {_ICEBERG}"),
     Refusal("external_logic"),
-    Refusal(
-        "materialization.strategy",
-        ("scd2",),
-        "use `append`, `merge`, `overwrite`, `overwrite_partitions` or `snapshot`",
-    ),
     Refusal("materialization.format", ("iceberg",), f"use `delta`; {_ICEBERG}"),
-    Refusal("materialization.scd2"),
-    Refusal("materialization.unknown_member"),
+    Refusal("materialization.unknown_member", built_for=("scd2",)),
     Refusal("notifications"),
     Refusal("resilience"),
     Refusal("tests"),
@@ -52,7 +47,10 @@ _UNSUPPORTED = (
 
 def find_unsupported(contract: Contract) -> Iterator[Problem]:
     """Every key of the contract that would have to be ignored, and is refused instead."""
+    strategy = contract.materialization.strategy if contract.materialization else ""
     for refusal in _UNSUPPORTED:
+        if strategy in refusal.built_for:
+            continue
         for path, value in _values(contract, refusal.path.split("."), ""):
             refused = value in refusal.values if refusal.values else bool(value)
             if refused:

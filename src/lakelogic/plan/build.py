@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from lakelogic.contract.contract import Contract
+from lakelogic.contract.materialization import Materialization
 from lakelogic.core.errors import ContractError, PlanError, Problem
 from lakelogic.core.window import Window
 from lakelogic.plan.casting import CastRequest
@@ -15,9 +16,12 @@ from lakelogic.plan.dataset_rules import columns_of, compile_dataset_rule, uniqu
 from lakelogic.plan.envelopes import envelope_gate
 from lakelogic.plan.events import reads_envelopes, soft_columns
 from lakelogic.plan.finish import Finish, finish_stages
+from lakelogic.plan.history import history_columns, plan_history
+from lakelogic.plan.history_checks import check_history
 from lakelogic.plan.intake import start_stage
 from lakelogic.plan.judge import judge_rows
 from lakelogic.plan.layout import find_layout_mistakes
+from lakelogic.plan.lineage import lineage_outputs
 from lakelogic.plan.merging import merge_write, prepare_merge
 from lakelogic.plan.model import Column, DatasetCheck, LinkRead, Plan, SourceFacts, table_columns
 from lakelogic.plan.narrow import BY_DAY, check_window, last_maker, narrow_rows, window_column
@@ -105,6 +109,7 @@ def _compile(
     _run_steps(bench, "post")
     judge_rows(bench, "post", text=False)
     prepare_merge(bench)
+    check_history(bench)
     return bench, _dataset_checks(bench, bench.relation)
 
 
@@ -120,14 +125,15 @@ def _finish(
     masked = {field.name for field in contract.fields if field.masking is not None}
     needs_clear = any(columns_of(check) & masked for check in checks)
     finish = finish_stages(bench, gate, has_key=has_key, barrier=needs_clear)
+    write = _write(bench, finish)
     plan = Plan(
         dataset=contract.dataset,
         fingerprint="",
         links=tuple(_link_read(bench, index) for index in range(len(contract.links))),
         stages=finish.stages,
         dataset_checks=checks,
-        write=_write(bench, finish),
-        output=table_columns(finish.stages[-1].output),
+        write=write,
+        output=history_columns(write, table_columns(finish.stages[-1].output)),
         judged_stage=len(finish.stages) - (2 if needs_clear else 1),
         read=_read_columns(contract, gate, facts),
         personal=finish.personal,
@@ -202,12 +208,17 @@ def _write(bench: Workbench, finish: Finish) -> Write | None:
     materialization = bench.contract.materialization
     if materialization is None or materialization.target_path is None:
         return None
-    names = {c.name for c in finish.stages[-1].output}
+    write = _chosen(bench, materialization, finish.stages[-1].output)
+    names = {c.name for c in history_columns(write, finish.stages[-1].output)}
     for index, name in enumerate(materialization.partition_by):
         if name not in names and bench.relation.closed:
             problem = SqlProblem("LL238", f"the partition column `{name}` is not in the output")
             bench.problems.append(problem.at(bench.contract.at(f"materialization.partition_by.{index}")))
     _check_date_column(bench, finish)
+    return write
+
+
+def _chosen(bench: Workbench, materialization: Materialization, staged: tuple[Column, ...]) -> Write:
     reprocess, window = materialization.reprocess, bench.window
     if window is not None and reprocess is not None and materialization.strategy in BY_DAY:
         return WriteReplace(reprocess.date_column, window.start.isoformat(), window.end.isoformat())
@@ -222,7 +233,11 @@ def _write(bench: Workbench, finish: Finish) -> Write | None:
         case "cdc":
             return WriteCdc(bench.contract.primary_key, *soft_columns(bench.contract))
         case "merge":
-            return merge_write(bench, finish.stages[-1].output)
+            return merge_write(bench, staged)
+        case "scd2":
+            contract = bench.contract
+            lineage = lineage_outputs(contract.lineage, contract.version, bench.relation.hidden)
+            return plan_history(contract, staged, [output.column.name for output in lineage])
         case _:
             return WriteAppend()
 

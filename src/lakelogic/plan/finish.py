@@ -43,7 +43,7 @@ def finish_stages(bench: Workbench, gate: Gate, *, has_key: bool, barrier: bool)
     secrecy = Secrecy(_personal(bench, gate), has_key)
     owner = Owner(contract.dataset, contract.version)
     stages = [close_stage(b, _carried(b, gate), gate.columns, secrecy, owner) for b in bench.done]
-    partition_by = contract.materialization.partition_by if contract.materialization else ()
+    partition_by = _partition_by(contract)
     stages.append(close_stage(bench.builder, outputs, gate.columns, secrecy, owner, partition_by=partition_by))
     strategies = {field.masking.strategy for field in contract.fields if field.masking is not None}
     personal = tuple(c.name for c in gate.columns if c.name in secrecy.personal and c.masking is None)
@@ -89,6 +89,13 @@ def _target_columns(bench: Workbench, gate: Gate) -> list[Output]:
     helpers = [keep(Column(name, named(type_))) for name, type_ in HELPER_COLUMNS.items() if name in relation.hidden]
     lineage = lineage_outputs(contract.lineage, contract.version, relation.hidden)
     return [*outputs, *fact_columns(bench), *lineage, *event_outputs(bench), *helpers]
+
+
+def _partition_by(contract: Contract) -> tuple[str, ...]:
+    """The folders of the staged files: those of the table, where the files become the table's own."""
+    target = contract.materialization
+    # The versions of a history are made of staged rows; these are not adopted.
+    return () if target is None or target.strategy == "scd2" else target.partition_by
 
 
 def _ordered(relation: Relation, contract: Contract) -> list[Column]:

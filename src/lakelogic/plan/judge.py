@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from sqlglot import exp
@@ -9,7 +10,8 @@ from sqlglot import exp
 from lakelogic.contract.row_rules import RowRule
 from lakelogic.plan.checks import Failure, has_failed, mask_name, place_of
 from lakelogic.plan.events import spare_deletes
-from lakelogic.plan.expressions import any_of, column, is_not_null, is_null
+from lakelogic.plan.expressions import all_of, any_of, column, is_not_null, is_null, negate
+from lakelogic.plan.history import end_failures, needed_columns
 from lakelogic.plan.model import MALFORMED_COLUMN, Check
 from lakelogic.plan.rules import compile_rule, field_failures, rule_columns
 from lakelogic.plan.stage_builder import keep
@@ -17,7 +19,6 @@ from lakelogic.plan.steps.effects import made_columns
 from lakelogic.plan.workbench import Workbench
 
 Phase = Literal["pre", "post"]
-KEYED = frozenset({"merge", "cdc"})  # strategies that find a row by its key
 
 
 def judge_rows(bench: Workbench, phase: Phase, *, text: bool) -> None:
@@ -29,10 +30,9 @@ def judge_rows(bench: Workbench, phase: Phase, *, text: bool) -> None:
         if (field.name in late) == (phase == "post"):
             with bench.reporting(f"model.fields.{index}"):
                 failures += field_failures(field, bench, absent_unless=_failed_cast(bench, field.name))
-    if contract.materialization is not None and contract.materialization.strategy in KEYED:
-        failures += _keys_are_there(
-            bench, {name for name in contract.primary_key if (name in late) == (phase == "post")}
-        )
+    needed = [name for name in needed_columns(contract) if (name in late) == (phase == "post")]
+    failures += _columns_are_there(bench, needed)
+    failures += end_failures(bench, needed)
     for rule in contract.quality.row_rules:
         if _phase_of(rule, bench, late) == phase:
             failures += compile_rule(rule, bench)
@@ -40,7 +40,8 @@ def judge_rows(bench: Workbench, phase: Phase, *, text: bool) -> None:
     if failures:
         outputs = [keep(c) for c in bench.relation.columns]
         unless = is_not_null(column(MALFORMED_COLUMN)) if text and MALFORMED_COLUMN in bench.relation.hidden else None
-        bench.builder.project(f"check rows ({len(failures)} checks)", outputs, failures=failures, unless=unless)
+        label = f"check rows ({len(failures)} checks)"
+        bench.builder.project(label, outputs, failures=failures, unless=unless)
 
 
 def _made_in_post(bench: Workbench) -> frozenset[str]:
@@ -68,17 +69,18 @@ def _is_set(check: Check) -> exp.Expr:
     return has_failed(check, column(mask_name(place_of(check)[0])))
 
 
-def _keys_are_there(bench: Workbench, names: set[str]) -> list[Failure]:
-    """A row without a key cannot be merged; it is rejected, not matched to strangers."""
+def _columns_are_there(bench: Workbench, names: Sequence[str]) -> list[Failure]:
+    """A row without a key cannot be merged, one without a time has no place in a history; both are rejected."""
     enforced = bench.contract.quality.enforce_required
     declared = {field.name for field in bench.contract.fields if field.required and enforced}
     failures = []
-    for name in bench.contract.primary_key:
-        if name not in names or name in declared or bench.relation.find(name) is None:
+    for name in names:
+        if name in declared or bench.relation.find(name) is None:
             continue
+        absent, cast = is_null(column(name)), _failed_cast(bench, name)
         failures.append(
             bench.builder.book.add(
-                is_null(column(name)),
+                absent if cast is None else all_of([absent, negate(cast)]),
                 name=f"{name} is required",
                 message=f"Rule failed: {name} is required",
                 category="completeness",

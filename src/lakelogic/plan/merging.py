@@ -23,7 +23,7 @@ SAME_KEY_COLUMN = "_lakelogic_same_key"
 def prepare_merge(bench: Workbench) -> None:
     """After the last rule: set repeated keys aside, and mark the rows that are to go."""
     materialization = bench.contract.materialization
-    if materialization is None or materialization.strategy != "merge":
+    if materialization is None or materialization.strategy not in {"merge", "scd2"}:
         return
     if materialization.merge.on_duplicate_key == "quarantine" and bench.contract.primary_key:
         _reject_repeated_keys(bench, bench.contract.primary_key)

@@ -58,7 +58,34 @@ class WriteCdc:
     reason_column: str = ""
 
 
-Write = WriteAppend | WriteOverwrite | WriteOverwritePartitions | WriteReplace | WriteMerge | WriteCdc
+@dataclass(frozen=True, slots=True)
+class WriteScd2:
+    """Keep every state that a key had, each with the time from which and up to which it was true."""
+
+    keys: tuple[str, ...]
+    timestamp: str  # since when a row is true, by its source
+    tracked: tuple[str, ...]  # a change of these opens a version
+    untracked: tuple[str, ...]  # all other columns of the source
+    opaque: tuple[str, ...]  # those of them that are encrypted at random, so that equal values look different
+    valid_from: str
+    valid_to: str
+    current: str
+    version: str
+    end: str  # where an open version ends
+    surrogate: str | None = None
+    deletes: bool = False  # accepted files have DELETE_COLUMN
+    ignore_deletes: bool = False
+    unknown_names: tuple[str, ...] = ()  # the row for facts without a known key: columns, and their values
+    unknown_values: tuple[str, ...] = ()
+    personal: tuple[str, ...] = ()  # columns whose values may not stand in a query
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The columns that the history adds to the rows, in the table's order but for the surrogate."""
+        return (self.valid_from, self.valid_to, self.current, self.version)
+
+
+Write = WriteAppend | WriteOverwrite | WriteOverwritePartitions | WriteReplace | WriteMerge | WriteCdc | WriteScd2
 
 
 def write_of_day(write: Write, day: date) -> Write:
@@ -70,7 +97,7 @@ def write_of_day(write: Write, day: date) -> Write:
 
 def is_merged(write: Write | None) -> bool:
     """Whether the staged files are the source of a MERGE, and not files of the table itself."""
-    return isinstance(write, WriteMerge | WriteCdc)
+    return isinstance(write, WriteMerge | WriteCdc | WriteScd2)
 
 
 def without_deletes(write: Write) -> Write:

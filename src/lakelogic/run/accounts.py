@@ -9,6 +9,7 @@ from loguru import logger
 
 from lakelogic.contract.contract import Contract
 from lakelogic.core.events import Event
+from lakelogic.plan.history import history_columns
 from lakelogic.plan.model import FLAG_SEVERITY, Plan
 from lakelogic.plan.writes import (
     Write,
@@ -44,7 +45,7 @@ class Accounts:
         return Manifest(
             write=self._write(plan.write, day),
             target_files=staged.accepted,
-            target=target_shape(contract, staged.output),
+            target=target_shape(contract, history_columns(plan.write, staged.output)),
             quarantine_files=staged.rejected,
             quarantine=quarantine_shape(contract, staged.quarantine_columns),
             ledger=self.ledger,

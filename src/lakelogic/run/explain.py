@@ -23,6 +23,7 @@ from lakelogic.plan.writes import (
     WriteOverwrite,
     WriteOverwritePartitions,
     WriteReplace,
+    WriteScd2,
 )
 
 # How an engine writes a query; both modules need no engine library to say it.
@@ -144,6 +145,8 @@ def _write_words(plan: Plan) -> str:
             return f"cdc: change events are applied by {', '.join(keys)}, each key up to its newest; {deletes}"
         case WriteMerge():
             return _merge_words(plan.write)
+        case WriteScd2(keys=keys, timestamp=timestamp, tracked=tracked):
+            return f"scd2: versions by {', '.join(keys)} from {timestamp}; a change of {', '.join(tracked)} opens one"
         case _:
             assert_never(plan.write)
 

@@ -10,7 +10,8 @@ from loguru import logger
 from lakelogic.core.errors import LakeLogicError
 from lakelogic.core.events import Event
 from lakelogic.engine.protocol import StageInput
-from lakelogic.plan.writes import is_merged
+from lakelogic.plan.history import staged_columns
+from lakelogic.plan.writes import WriteScd2, is_merged
 from lakelogic.record.journal import Batch
 from lakelogic.record.ledger import Ledger
 from lakelogic.record.run_log import RunRecord, Status, append_run
@@ -70,7 +71,9 @@ def _changes(manifest: Manifest, published: Published) -> Changes | None:
     # A first batch is adopted: all its rows are new.
     inserted = metrics.get("numTargetRowsInserted", metrics.get("numOutputRows", 0))
     updated, deleted = (metrics.get(f"numTargetRows{what}", 0) for what in ("Updated", "Deleted"))
-    ignored = max(manifest.ledger.accepted - inserted - updated - deleted, 0)
+    # In a history one row may open a version, close another and number the later ones anew.
+    changed = inserted if isinstance(manifest.write, WriteScd2) else inserted + updated + deleted
+    ignored = max(manifest.ledger.accepted - changed, 0)
     return Changes(inserted, updated, deleted, ignored)
 
 
@@ -80,7 +83,8 @@ def _frame(run: Run, manifest: Manifest, *, good: bool) -> Any:
     shape = manifest.target if good else manifest.quarantine
     hidden = manifest.personal if not good and run.has_key else ()
     assert place is not None
-    staged = StageInput(staged_root=place.root, staged=files, columns=shape.columns)
+    columns = staged_columns(manifest.write, shape.columns) if good else shape.columns
+    staged = StageInput(staged_root=place.root, staged=files, columns=columns)
     return run.engine.frame(staged, decrypt=hidden)
 
 

@@ -16,6 +16,7 @@ from lakelogic.plan.writes import (
     WriteOverwrite,
     WriteOverwritePartitions,
     WriteReplace,
+    WriteScd2,
 )
 from lakelogic.table.adopt import adopt_files, find_committed, find_table
 from lakelogic.table.delta_schema import find_widened
@@ -56,9 +57,9 @@ class DeltaRsTable:
                     return adopt_files(self.location.path, "append", files, shape, commit_id)
                 replaced = find_replaced(write, files, shape)
                 return adopt_files(self.location.path, "overwrite", files, shape, commit_id, replaced=replaced)
-            case WriteMerge() | WriteCdc():
+            case WriteMerge() | WriteCdc() | WriteScd2():
                 raise CapabilityError(
-                    "strategies `merge` and `cdc` without Spark is not supported yet",
+                    "strategies `merge`, `cdc` and `scd2` without Spark are not supported yet",
                     hint="run this contract with engine spark",
                 )
             case _:

@@ -17,6 +17,7 @@ from lakelogic.plan.writes import (
     WriteOverwrite,
     WriteOverwritePartitions,
     WriteReplace,
+    WriteScd2,
     is_merged,
 )
 from lakelogic.table.adopt import Mode, adopt_files, find_commit, find_committed, find_table
@@ -26,6 +27,7 @@ from lakelogic.table.obstacles import adoption_obstacle, refuse_append_only
 from lakelogic.table.protocol import Commit, CommitId, EvolutionPolicy, TableLocation, TableShape
 from lakelogic.table.replaced import Replaced, find_replaced
 from lakelogic.table.spark_cdc import commit_cdc
+from lakelogic.table.spark_history import check_history, commit_history
 from lakelogic.table.spark_merge import check_merge, commit_merge
 from lakelogic.table.spark_staged import committed, read_staged, session_confs, spark_errors
 from lakelogic.table.spark_widen import widen_on_spark
@@ -52,6 +54,8 @@ class SparkDeltaTable:
         refuse_append_only(table, write)
         if isinstance(write, WriteMerge):
             check_merge(self._spark, self.location.path, write, files, shape)
+        if isinstance(write, WriteScd2):
+            check_history(self.location.path, write, shape)
         return events
 
     def commit(self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
@@ -67,6 +71,8 @@ class SparkDeltaTable:
                 commit = commit_merge(self._spark, self.location.path, write, files, shape, commit_id)
             case WriteCdc():
                 commit = commit_cdc(self._spark, self.location.path, write, files, shape, commit_id)
+            case WriteScd2():
+                commit = commit_history(self._spark, self.location.path, write, files, shape, commit_id)
             case _:
                 assert_never(write)
         # After the commit, so that a catalog never shows a table that is not there; safe to repeat.

@@ -166,6 +166,12 @@ def _footer_range(root: str, files: Sequence[StagedFile], column: Column) -> Ran
     return (min(lows), max(highs)) if lows else None
 
 
+def first_value(root: str, files: Sequence[StagedFile], column: Column) -> Any:
+    """A lower bound of a column's values in staged files, by their footers; None where these do not say."""
+    found = _footer_range(root, files, column) if column.type.this in _RANGED else None
+    return found[0] if found else None
+
+
 def render_ranges(name: str, ranges: Sequence[Range], type_: exp.DataType) -> str:
     """The condition that a column lies in one of the ranges."""
     parts = []

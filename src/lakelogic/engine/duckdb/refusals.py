@@ -9,7 +9,7 @@ from sqlglot import exp
 from lakelogic.engine.duckdb.options import FORMATS
 from lakelogic.engine.duckdb.render import find_refusals
 from lakelogic.plan.model import EVENT_TIME_COLUMN, Plan
-from lakelogic.plan.writes import WriteMerge
+from lakelogic.plan.writes import WriteMerge, WriteScd2
 
 
 def find_plan_refusals(plan: Plan) -> tuple[str, ...]:
@@ -23,6 +23,8 @@ def _refusals(plan: Plan) -> Iterator[str]:
         return  # their SQL is of no use then
     if isinstance(plan.write, WriteMerge):
         yield "the DuckDB engine cannot merge into a table yet; use engine: spark"
+    if isinstance(plan.write, WriteScd2):
+        yield "the DuckDB engine cannot keep a history (scd2) yet; use engine: spark"
     for link in plan.links:
         if link.format is not None and link.format not in FORMATS:
             yield f"the DuckDB engine cannot read format `{link.format}` of link `{link.name}`"

@@ -1,0 +1,294 @@
+"""From observations to versions: windows over each key, one shuffle, no loop over rows.
+
+An observation says that a key had some state at some time, or that it was gone. Three kinds come together here:
+the versions that the table has, what the observation store remembers, and the rows of the batch. What comes out
+does not depend on the order in which they arrived:
+
+* Of all that is known about a key at one instant the winner is a delete, else the row with the greatest hash.
+* Sorted by time, a winner whose state differs from the one before opens a version; a delete closes one.
+* A winner that opens nothing is remembered, because a row that arrives late may come to stand before it.
+
+Only the part of a key's history from the batch's first row on can change, so the versions that ended before it
+are left alone; they are only counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lakelogic.plan.model import HIDDEN_PREFIX
+from lakelogic.plan.writes import WriteScd2
+from lakelogic.table.spark_staged import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType, StructType
+
+# Columns of observations, beside those of the source.
+AT = f"{HIDDEN_PREFIX}at"  # since when
+GONE = f"{HIDDEN_PREFIX}gone"  # the key is deleted
+BATCH = f"{HIDDEN_PREFIX}batch"  # store: which batch wrote it
+COVERED = f"{HIDDEN_PREFIX}covered"  # store: columns whose values are those of the version around it
+ORIGIN = f"{HIDDEN_PREFIX}origin"
+OLD_TO = f"{HIDDEN_PREFIX}old_to"  # table: the end and the number that the version has now
+OLD_VERSION = f"{HIDDEN_PREFIX}old_version"
+SINCE = f"{HIDDEN_PREFIX}since"  # the first instant that the batch speaks of, per key
+KIND, OP = "kind", f"{HIDDEN_PREFIX}op"  # of results
+CHANGE, REMEMBER = "change", "remember"
+
+FROM_TABLE, FROM_STORE, FROM_BATCH = 0, 1, 2
+_STATE, _RANK, _BASE = f"{HIDDEN_PREFIX}state", f"{HIDDEN_PREFIX}rank", f"{HIDDEN_PREFIX}base"
+_STARTS, _NUMBER, _NEXT = f"{HIDDEN_PREFIX}starts", f"{HIDDEN_PREFIX}number", f"{HIDDEN_PREFIX}next"
+
+_JSON = {
+    "ignoreNullFields": "false",
+    # The default formats end at milliseconds.
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Observations of keys, and from where besides the batch they come."""
+
+    rows: DataFrame
+    has_table: bool
+    has_store: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of a history by their use."""
+
+    write: WriteScd2
+    columns: tuple[str, ...]  # of the table, in order
+
+    @property
+    def source(self) -> tuple[str, ...]:
+        """What the states are made of."""
+        return (*self.write.tracked, *self.write.untracked)
+
+    @property
+    def lineage(self) -> tuple[str, ...]:
+        write = self.write
+        others = {*write.keys, write.timestamp, *self.source, *write.made, write.surrogate}
+        return tuple(name for name in self.columns if name not in others)
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        return (*self.source, *self.lineage)
+
+
+def compute_changes(observed: Observed, layout: Layout, *, batch: int) -> DataFrame:
+    """What must change in the table and what must be remembered."""
+    frame = _cut_settled_past(observed.rows, layout) if observed.has_table else _without_past(observed.rows)
+    frame = _restore_covered(frame, layout) if observed.has_store else frame
+    frame = _choose_winners(frame, layout)
+    frame = _find_versions(frame, layout)
+    return _results(frame, layout, batch)
+
+
+def _without_past(observed: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as sf
+
+    return observed.withColumn(_BASE, sf.lit(0))
+
+
+def _cut_settled_past(observed: DataFrame, layout: Layout) -> DataFrame:
+    """Leave out versions that ended before the batch's first row of their key, but count them."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as sf
+
+    settled = (sf.col(ORIGIN) == FROM_TABLE) & (sf.col(OLD_TO) < sf.col(SINCE))
+    whole = _in_time(layout).rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    base = sf.coalesce(sf.max(sf.when(settled, sf.col(OLD_VERSION))).over(whole), sf.lit(0))
+    frame = observed.withColumn(_BASE, base)
+    return frame.where(~settled)
+
+
+def _restore_covered(frame: DataFrame, layout: Layout) -> DataFrame:
+    """Give what is remembered the values of the version around it, and drop what is no longer true of it."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as sf
+
+    stored = sf.col(ORIGIN) == FROM_STORE
+    values = sf.struct(*[_col(name) for name in layout.source], sf.col(ORIGIN))
+    so_far = _in_time(layout).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    of_table = sf.when(sf.col(ORIGIN) == FROM_TABLE, values)
+    around = f"{HIDDEN_PREFIX}around"
+    frame = frame.withColumn(around, sf.last(of_table, ignorenulls=True).over(so_far))
+    instant = Window.partitionBy(*_cols(layout.write.keys), sf.col(AT)).orderBy(*_known_first())
+    # The table's version at an instant, else what was written last, is the winner of all that came before.
+    frame = frame.withColumn(_NUMBER, sf.row_number().over(instant)).where(~stored | (sf.col(_NUMBER) == 1))
+    restored = {
+        name: sf.when(stored & sf.array_contains(COVERED, name), sf.col(around)[name]).otherwise(_col(name))
+        for name in layout.source
+    }
+    return frame.withColumns(restored).drop(around, _NUMBER)
+
+
+def _choose_winners(frame: DataFrame, layout: Layout) -> DataFrame:
+    """One observation per key and instant."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as sf
+
+    write, types = layout.write, frame.schema
+    plain = [name for name in write.untracked if name not in write.opaque]
+    instant = Window.partitionBy(*_cols(write.keys), sf.col(AT))
+    # A hash costs more than all the rest, and nearly every row is alone at its instant.
+    tied = sf.count(sf.lit(1)).over(instant) > 1
+    content = sf.sha2(sf.concat(_text(write.tracked, types), _text(plain, types)), 256)
+    frame = frame.withColumn(f"{HIDDEN_PREFIX}tied", tied)
+    frame = frame.withColumn(_RANK, sf.when(sf.col(f"{HIDDEN_PREFIX}tied"), content))
+    rest = [name for name in (*write.opaque, *layout.lineage) if _has_order(types[name].dataType)]
+    last = [_col(name).asc_nulls_last() for name in rest]
+    ranked = instant.orderBy(sf.desc(GONE), sf.desc(_RANK), sf.asc(ORIGIN), *last)
+    whole = ranked.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    known = {name: sf.max(sf.col(name)).over(whole) for name in (OLD_TO, OLD_VERSION)}
+    return frame.withColumns({_NUMBER: sf.row_number().over(ranked), **known}).where(sf.col(_NUMBER) == 1)
+
+
+def _find_versions(frame: DataFrame, layout: Layout) -> DataFrame:
+    """Which winners open a version, its number, and where it ends."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as sf
+
+    keys, types = _cols(layout.write.keys), frame.schema
+    states = [_plain(name, types[name].dataType).alias(name) for name in layout.write.tracked]
+    frame = frame.withColumn(_STATE, sf.struct(*states, sf.lit(0).alias(_STATE)))
+    order = Window.partitionBy(*keys).orderBy(AT)
+    gone_before = sf.lag(GONE).over(order)
+    differs = gone_before.isNull() | gone_before | ~sf.lag(_STATE).over(order).eqNullSafe(sf.col(_STATE))
+    frame = frame.withColumn(_STARTS, ~sf.col(GONE) & differs)
+    number = sf.col(_BASE) + sf.count(sf.when(sf.col(_STARTS), 1)).over(order)
+    bounds = sf.col(_STARTS) | sf.col(GONE)
+    frame = frame.withColumns({_NUMBER: number.cast("int"), f"{HIDDEN_PREFIX}bounds": bounds})
+    along = Window.partitionBy(*keys, sf.col(f"{HIDDEN_PREFIX}bounds")).orderBy(AT)
+    return frame.withColumn(_NEXT, sf.lead(AT).over(along))
+
+
+def _results(frame: DataFrame, layout: Layout, batch: int) -> DataFrame:
+    from pyspark.sql import functions as sf
+
+    write = layout.write
+    starts, there = sf.col(_STARTS), sf.col(OLD_VERSION).isNotNull()
+    end = sf.lit(write.end).cast(frame.schema[AT].dataType)
+    frame = frame.withColumns({write.valid_to: sf.coalesce(sf.col(_NEXT), end), write.version: sf.col(_NUMBER)})
+    same = (sf.col(ORIGIN) == FROM_TABLE) & (sf.col(OLD_TO) == _col(write.valid_to))
+    same = same & (sf.col(OLD_VERSION) == sf.col(_NUMBER))
+    changes = sf.when(starts, ~there | ~same).otherwise(there)
+    remembered = ~starts & (sf.col(ORIGIN) != FROM_STORE)
+    kinds = sf.array(sf.when(changes, sf.lit(CHANGE)), sf.when(remembered, sf.lit(REMEMBER)))
+    frame = frame.withColumn(KIND, sf.explode(sf.array_compact(kinds)))
+    return frame.select(*_result_columns(frame, layout, batch))
+
+
+def _result_columns(frame: DataFrame, layout: Layout, batch: int) -> list[SparkColumn]:
+    from pyspark.sql import functions as sf
+
+    write, change = layout.write, sf.col(KIND) == CHANGE
+    made = {
+        write.timestamp: sf.when(change, sf.col(AT)),
+        write.valid_from: sf.when(change, sf.col(AT)),
+        write.valid_to: sf.when(change, _col(write.valid_to)),
+        write.version: sf.when(change, _col(write.version)),
+        write.current: sf.when(change, sf.col(_NEXT).isNull()),
+        # A remembered row has the tracked values of the version around it, and a delete has none.
+        **{name: sf.when(change, _col(name)) for name in write.tracked},
+        **{name: sf.when(change | ~sf.col(GONE), _col(name)) for name in (*write.untracked, *layout.lineage)},
+    }
+    if write.surrogate:
+        made[write.surrogate] = sf.when(change, _surrogate(frame, layout))
+    tracked = sf.array(*[sf.lit(name) for name in write.tracked]).cast("array<string>")
+    return [
+        *[made.get(name, _col(name)).alias(name) for name in layout.columns],
+        sf.when(change, sf.col(_STARTS)).alias(OP),
+        sf.when(~change, sf.col(AT)).alias(AT),
+        sf.when(~change, sf.col(GONE)).alias(GONE),
+        sf.when(~change, sf.lit(batch).cast("bigint")).alias(BATCH),
+        sf.when(~change, tracked).alias(COVERED),
+        sf.col(KIND),
+    ]
+
+
+def _surrogate(frame: DataFrame, layout: Layout) -> SparkColumn:
+    """A hash of key and start: the same for the same version, whenever it is computed."""
+    from pyspark.sql import functions as sf
+
+    write = layout.write
+    hashed = sf.substring(sf.sha2(_text((*write.keys, AT), frame.schema), 256), 1, 32)
+    unknown = dict(zip(write.unknown_names, write.unknown_values, strict=True))
+    if write.surrogate not in unknown:
+        return hashed
+    is_unknown = sf.col(AT) == unknown_start(write, frame.schema[AT].dataType)
+    for key in write.keys:
+        is_unknown = is_unknown & (_col(key) == sf.lit(unknown[key]).cast(frame.schema[key].dataType))
+    return sf.when(is_unknown, sf.lit(unknown[write.surrogate])).otherwise(hashed)
+
+
+def unknown_start(write: WriteScd2, type_: DataType) -> SparkColumn:
+    """Since when the unknown member is there: before any fact."""
+    from pyspark.sql import functions as sf
+
+    given = dict(zip(write.unknown_names, write.unknown_values, strict=True))
+    return sf.lit(given.get(write.timestamp, "1900-01-01")).cast(type_)
+
+
+def _in_time(layout: Layout):  # type: ignore[no-untyped-def]  # a WindowSpec, whose module differs on Connect
+    from pyspark.sql import Window
+    from pyspark.sql import functions as sf
+
+    return Window.partitionBy(*_cols(layout.write.keys)).orderBy(sf.col(AT), *_known_first())
+
+
+def _known_first() -> list[SparkColumn]:
+    from pyspark.sql import functions as sf
+
+    return [sf.asc(ORIGIN), sf.desc_nulls_last(BATCH)]
+
+
+def _text(names: Sequence[str], types: StructType) -> SparkColumn:
+    """Values as one text that is equal exactly when they are; NULL equals NULL and NaN equals NaN."""
+    from pyspark.sql import functions as sf
+
+    if not names:
+        return sf.lit("{}")
+    return sf.to_json(sf.struct(*[_plain(name, types[name].dataType).alias(name) for name in names]), _JSON)
+
+
+def _plain(name: str, type_: DataType) -> SparkColumn:
+    from pyspark.sql import functions as sf
+
+    match type_.typeName():
+        case "timestamp":
+            return sf.unix_micros(_col(name))
+        case _ if "map<" in type_.simpleString():
+            # Maps do not compare; their text does, where the entries are in order.
+            return sf.to_json(sf.struct(_in_order(name, type_).alias(name)), _JSON)
+        case _:
+            return _col(name)
+
+
+def _in_order(name: str, type_: DataType) -> SparkColumn:
+    from pyspark.sql import functions as sf
+
+    nested = "map<" in type_.simpleString()[4:] or type_.typeName() != "map"
+    return _col(name) if nested else sf.map_from_entries(sf.array_sort(sf.map_entries(_col(name))))
+
+
+def _has_order(type_: DataType) -> bool:
+    return type_.typeName() not in {"map", "array", "struct", "variant"}
+
+
+def _col(name: str) -> SparkColumn:
+    from pyspark.sql import functions as sf
+
+    return sf.col(quoted(name))
+
+
+def _cols(names: Sequence[str]) -> list[SparkColumn]:
+    return [_col(name) for name in names]

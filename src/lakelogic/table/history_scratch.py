@@ -1,0 +1,47 @@
+"""Scratch files of a history: written once, so that the passes of a MERGE do not compute them again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import pyarrow.parquet as pq
+
+from lakelogic.plan.files import StagedFile
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_FILE_BYTES = 32 * 1024 * 1024
+_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+def write_parquet(frame: DataFrame, folder: str, partition_by: Sequence[str] = ()) -> None:
+    writer = frame.write.mode("overwrite").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
+    writer.partitionBy(*partition_by).parquet(folder)
+
+
+def list_parquet(root: str, folder: str) -> tuple[StagedFile, ...]:
+    """The files with rows below a folder, by path relative to the root, with the partition values of their folders."""
+    base = Path(root, folder)
+    files = []
+    for path in sorted(base.rglob("*.parquet")):
+        rows = pq.read_metadata(path).num_rows
+        if rows:
+            inner = path.relative_to(base).parts[:-1]
+            name = os.path.join(folder, path.relative_to(base).as_posix())
+            files.append(StagedFile(name, path.stat().st_size, rows, _partition(inner)))
+    return tuple(files)
+
+
+def wanted_files(files: Sequence[StagedFile]) -> int:
+    """How many files these rows are best kept in: small enough that a change rewrites little."""
+    return max(1, round(sum(file.size for file in files) / _FILE_BYTES))
+
+
+def _partition(parts: Sequence[str]) -> dict[str, str | None]:
+    pairs = (part.partition("=") for part in parts)
+    return {unquote(name): None if value == _NULL_PARTITION else unquote(value) for name, _, value in pairs}
