@@ -40,7 +40,7 @@ def _timestamp(bench: Workbench, history: Scd2) -> Iterator[tuple[str, SqlProble
         return
     found = bench.relation.find(name)
     if found is None:
-        if bench.relation.closed:
+        if _is_closed(bench):
             yield f"{_PATH}.timestamp_field", unknown_column(name, bench.relation.names)
         return
     kind = "text" if _masking(bench.contract, found) else family(found.type)
@@ -59,7 +59,7 @@ def _timestamp(bench: Workbench, history: Scd2) -> Iterator[tuple[str, SqlProble
 def _tracked(bench: Workbench, history: Scd2) -> Iterator[tuple[str, SqlProblem]]:
     relation = bench.relation
     for index, name in enumerate(history.track_columns):
-        if relation.find(name) is None and relation.closed:
+        if relation.find(name) is None and _is_closed(bench):
             yield f"{_PATH}.track_columns.{index}", unknown_column(name, relation.names)
     fixed = {*bench.contract.primary_key, history.timestamp_field}
     compared = set(history.track_columns) or {c.name for c in relation.columns} - fixed
@@ -92,7 +92,7 @@ def _unknown_member(bench: Workbench, target: Materialization, history: Scd2) ->
             continue
         found = known.get(name)
         if found is None:
-            if bench.relation.closed:
+            if _is_closed(bench):
                 yield f"{path}.{name}", unknown_column(name, [*known, *filter(None, [history.surrogate_key])])
         elif value is not None and not _masking(bench.contract, found) and not _fits(value, found.type):
             words = f"`{value}` is no {type_name(found.type)}, which `{name}` is"
@@ -123,6 +123,12 @@ def _fits(value: object, type_: exp.DataType) -> bool:
             return False
         case _:
             return True
+
+
+def _is_closed(bench: Workbench) -> bool:
+    """Whether all columns of the output are known, also where nobody looked at the source yet."""
+    source = bench.contract.source
+    return bench.relation.closed or (bool(bench.contract.fields) and (source is None or source.columns != "all"))
 
 
 def _masking(contract: Contract, found: Column) -> str | None:
