@@ -30,7 +30,7 @@ def render_merge(batch: Batch, changes: Sequence[StagedFile], source: str) -> st
 
 def _pruning(batch: Batch, changes: Sequence[StagedFile]) -> list[str]:
     """Conditions with literals, which hold for every version that can change: Delta skips files by them."""
-    parts = [batch.key_condition("t")]
+    parts = [batch.concerned]
     by_name = {c.name: c for c in batch.shape.columns}
     start = by_name[batch.layout.write.valid_from]
     earliest = first_value(batch.path, changes, start)

@@ -49,6 +49,7 @@ class Batch:
     shape: TableShape  # of the table
     layout: Layout
     number: int
+    concerned: str = EVERYTHING  # condition over the table as `t`, true for every version of the batch's keys
 
     @property
     def staged_shape(self) -> TableShape:
@@ -61,24 +62,27 @@ class Batch:
         by_name = {c.name: c for c in self.shape.columns}
         return tuple(by_name[key] for key in self.layout.write.keys)
 
-    def key_condition(self, alias: str = "") -> str:
-        """Holds for every version of a key of the batch; values of personal columns stay out of it."""
-        visible = [key for key in self.layout.write.keys if key not in self.layout.write.personal]
-        if self.table is None:
-            return EVERYTHING
-        # The staged files are not partitioned, so partition columns have bounds like all others.
-        shape = replace(self.shape, partition_by=())
-        condition = target_predicate(self.table, self.path, self.files, shape, visible, alias=alias)
-        unknown = self.unknown_condition(alias)
-        return f"({condition} OR {unknown})" if unknown else condition
-
-    def unknown_condition(self, alias: str = "") -> str | None:
-        """Holds for the unknown member."""
+    @property
+    def unknown_member(self) -> str | None:
+        """A condition over a table as `t` that holds for the unknown member."""
         write = self.layout.write
         given = dict(zip(write.unknown_names, write.unknown_values, strict=True))
-        prefix = f"{alias}." if alias else ""
-        parts = [f"{prefix}{quoted(c.name)} = {render_literal(given[c.name], c.type)}" for c in self.keys if given]
+        parts = [f"t.{quoted(c.name)} = {render_literal(given[c.name], c.type)}" for c in self.keys if given]
         return f"({' AND '.join(parts)})" if parts else None
+
+
+def open_batch(
+    path: str, table: DeltaTable | None, files: Sequence[StagedFile], shape: TableShape, layout: Layout, number: int
+) -> Batch:
+    """A batch with the part of the table that it concerns; values of personal columns stay out of the condition."""
+    batch = Batch(path, table, files, shape, layout, number)
+    visible = [key for key in layout.write.keys if key not in layout.write.personal]
+    if table is None:
+        return batch
+    # The staged files are not partitioned, so partition columns have bounds like all others.
+    condition = target_predicate(table, path, files, replace(shape, partition_by=()), visible, alias="t")
+    unknown = batch.unknown_member
+    return replace(batch, concerned=f"({condition} OR {unknown})" if unknown else condition)
 
 
 def observe(spark: SparkSession, batch: Batch) -> Observed:
@@ -131,7 +135,7 @@ def _table_rows(spark: SparkSession, batch: Batch) -> DataFrame:
     from pyspark.sql import functions as sf
 
     write = batch.layout.write
-    rows = spark.read.format("delta").load(batch.path).where(batch.key_condition())
+    rows = spark.read.format("delta").load(batch.path).alias("t").where(batch.concerned)
     return _observed(
         rows.withColumns(
             {
@@ -151,7 +155,7 @@ def _store_rows(spark: SparkSession, batch: Batch) -> DataFrame | None:
     moment = next(c for c in batch.shape.columns if c.name == write.timestamp)
     since = first_value(batch.path, batch.files, moment)
     condition = f"{AT} >= {render_literal(since, moment.type)}" if since is not None else EVERYTHING
-    if unknown := batch.unknown_condition():
+    if unknown := batch.unknown_member:
         # It is observed at the beginning of time, so everything remembered of it counts.
         condition = f"({condition} OR {unknown})"
     known = None if since is None or write.unknown_names else str(since)

@@ -69,7 +69,7 @@ def read_store(
     table = find_table(path)
     if table is None or not _has_rows(table, since):
         return None
-    stored = spark.read.format("delta").load(path).where(f"{BATCH} < {before} AND ({condition})")
+    stored = spark.read.format("delta").load(path).alias("t").where(f"{BATCH} < {before} AND ({condition})")
     there = set(stored.columns)
     from pyspark.sql import functions as sf
 
@@ -94,9 +94,19 @@ def _moment(text: str) -> datetime:
 
 
 def commit_store(
-    target: str, scratch: str, files: Sequence[StagedFile], shape: TableShape, layout: Layout, commit_id: CommitId
+    target: str,
+    scratch: str,
+    files: Sequence[StagedFile],
+    shape: TableShape,
+    layout: Layout,
+    commit_id: CommitId,
+    *,
+    anew: bool,
 ) -> None:
-    """Add what a batch remembers; the files move from the scratch folder to the store's own."""
+    """Add what a batch remembers; the files move from the scratch folder to the store's own.
+
+    `anew`: the history begins here, so whatever was remembered of an earlier one (before a reset) goes.
+    """
     path = store_path(target)
     table = find_table(path)
     if find_commit(table, commit_id) is not None:
@@ -104,12 +114,14 @@ def commit_store(
     folder = f"batch-{commit_id.batch:08d}"
     # An attempt that ended before its commit may have left some.
     shutil.rmtree(os.path.join(path, folder), ignore_errors=True)
-    if not files:
+    stale = anew and table is not None
+    if not files and not stale:
         return
-    os.makedirs(path, exist_ok=True)
-    os.rename(os.path.join(target, scratch), os.path.join(path, folder))
+    if files:
+        os.makedirs(path, exist_ok=True)
+        os.rename(os.path.join(target, scratch), os.path.join(path, folder))
     own = [replace(file, path=f"{folder}/{os.path.basename(file.path)}") for file in files]
-    adopt_files(path, "append", own, store_shape(shape, layout), commit_id)
+    adopt_files(path, "overwrite" if stale else "append", own, store_shape(shape, layout), commit_id)
 
 
 def history_property(layout: Layout) -> str:

@@ -24,7 +24,7 @@ from lakelogic.plan.files import StagedFile
 from lakelogic.plan.writes import WriteScd2
 from lakelogic.table.adopt import adopt_files, find_commit, find_table
 from lakelogic.table.history_merge import render_merge
-from lakelogic.table.history_observed import Batch, observe
+from lakelogic.table.history_observed import Batch, observe, open_batch
 from lakelogic.table.history_rows import CHANGE, KIND, REMEMBER, Layout, compute_changes
 from lakelogic.table.history_scratch import list_parquet, wanted_files, write_parquet
 from lakelogic.table.history_store import check_store, commit_store, history_property, store_path, store_shape
@@ -92,11 +92,12 @@ def commit_history(
     layout = _layout(write, shape)
     widen_on_spark(spark, store_path(path), store_shape(shape, layout))
     known = table if table is not None and table.file_uris() else None
-    batch = Batch(path, known, files, shape, layout, commit_id.batch)
+    batch = open_batch(path, known, files, shape, layout, commit_id.batch)
     with spark_errors(f"the history in `{path}`"), session_confs(spark, _CONFS):
         scratch = _write_changes(spark, batch)
         fault_point("after_history_scratch")
-        commit_store(path, f"{scratch.folder}/{KIND}={REMEMBER}", scratch.remembered, shape, layout, commit_id)
+        remembered = f"{scratch.folder}/{KIND}={REMEMBER}"
+        commit_store(path, remembered, scratch.remembered, shape, layout, commit_id, anew=known is None)
         fault_point("after_store_commit")
         if table is not None and adoption_obstacle(table) is not None:
             commit = _merge(spark, batch, scratch, commit_id)
@@ -115,8 +116,9 @@ def _layout(write: WriteScd2, shape: TableShape) -> Layout:
 
 
 def _write_changes(spark: SparkSession, batch: Batch) -> _Scratch:
-    # Named as the sources of merges are, so that what a killed run leaves is swept away like them.
-    folder = f"merge-{batch.number:08d}-{uuid.uuid4().hex[:8]}-history"
+    # Named after the batch's staged files, so that what a killed run leaves is swept away with them.
+    staged = batch.files[0].path.split("/")[0] if batch.files else f"merge-{batch.number:08d}"
+    folder = f"{staged}-history-{uuid.uuid4().hex[:8]}"
     changes = compute_changes(observe(spark, batch), batch.layout, batch=batch.number)
     write_parquet(changes, os.path.join(batch.path, folder), [KIND])
     return _Scratch(
