@@ -210,7 +210,7 @@ def main() -> None:
     parser.add_argument("--scratch", type=Path)
     options = parser.parse_args()
     scratch = Path(tempfile.mkdtemp(prefix="lakelogic-scd2-", dir=options.scratch))
-    configure_log("ERROR")
+    configure_log(level="ERROR")
     try:
         report(options, scratch)
     finally:
