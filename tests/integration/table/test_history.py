@@ -38,7 +38,7 @@ def fed(history: History, *observations: Seen) -> dict[str, int]:
 def test_only_partitions_with_changed_versions_are_rewritten_and_a_new_beginning_forgets(
     spark_session: SparkSession, tmp_path: Path
 ) -> None:
-    history = History(spark_session, tmp_path / "a [1]", ("key",), personal=())
+    history = History(spark_session, tmp_path / "t", ("key",))
     first = [seen(1, 1, "a"), seen(2, 1, "a"), seen(3, 1, "a")]
     fed(history, *first)
     second = [seen(1, 2, "a", "same"), seen(2, 2, "b"), seen(9, 1, None, gone=True)]
