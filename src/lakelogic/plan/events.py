@@ -141,8 +141,10 @@ def spare_deletes(bench: Workbench, failures: Sequence[Failure]) -> list[Failure
             spared.append(failure)
             continue
         is_key = check.column in keys and check.kind in _KEY_KINDS
-        exempt = is_operation(TRUNCATE) if is_key else column(DELETE_COLUMN)
-        judged = negate(exp.Coalesce(this=exempt, expressions=[exp.false()]))
+        # Nothing is known of an event without an operation, so that more reasons would only be noise.
+        speaking = [UPSERT, DELETE] if is_key else [UPSERT]
+        said = exp.In(this=column(OPERATION_COLUMN), expressions=[text(word) for word in speaking])
+        judged: exp.Expr = exp.Coalesce(this=said, expressions=[exp.false()])
         if check.kind == "required" and check.column is not None and UNCHANGED_COLUMN in bench.relation.hidden:
             judged = all_of([judged, negate(_is_untold(check.column))])
         spared.append(replace(failure, condition=all_of([judged, failure.condition])))
