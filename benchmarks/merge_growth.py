@@ -64,7 +64,10 @@ def make_target(spark: Any, folder: Path, rows: int) -> Path:
     frame = spark.range(0, rows, 1, files).selectExpr(*[column.format(age=0) for column in COLUMNS])
     frame.write.parquet(str(source))
     (path / "contract.yaml").write_text(contract(str(source)))
+    # One file of the table for each file read, so that files are of one size whatever the size of the table.
+    spark.conf.set("spark.sql.files.openCostInBytes", str(128 * 2**20))
     DataProcessor(path / "contract.yaml", spark=spark).run()
+    spark.conf.unset("spark.sql.files.openCostInBytes")
     shutil.rmtree(source)
     return path
 

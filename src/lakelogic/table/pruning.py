@@ -104,6 +104,25 @@ def find_ranges(bounds: Sequence[Range] | None, root: str, files: Sequence[Stage
     return _joined(sorted(hit.values())) if hit else [(low, high)]
 
 
+def count_repeated(root: str, files: Sequence[StagedFile], shape: TableShape, keys: Sequence[str]) -> int | None:
+    """How many keys stand in staged files more than once; None where that is for an engine to count.
+
+    A job of its own costs more than looking at the keys of a batch that is not large. Types are those in which
+    equal values have equal bytes.
+    """
+    types = {column.name: column.type.this for column in shape.columns}
+    if any(types[key] not in _RANGED or key in shape.partition_by for key in keys):
+        return None
+    if sum(file.rows for file in files) > _MAX_ROWS:
+        return None
+    tables = []
+    for file in files:
+        with pq.ParquetFile(os.path.join(root, file.path)) as parquet:
+            tables.append(parquet.read(columns=list(keys)))
+    counts = pa.concat_tables(tables).group_by(list(keys)).aggregate([([], "count_all")]).column("count_all")
+    return int(pc.sum(pc.greater(counts, 1)).as_py() or 0)
+
+
 def _sorted_chunks(root: str, files: Sequence[StagedFile], name: str) -> Iterator[list[Any]]:
     for file in files:
         with pq.ParquetFile(os.path.join(root, file.path)) as parquet:

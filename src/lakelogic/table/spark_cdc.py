@@ -71,7 +71,11 @@ def commit_cdc(
     batch = _Batch(path, write, files, shape, commit_id, _known(shape, write) if gaps else {})
     events = read_staged(spark, path, files, with_helpers(shape, HELPER_COLUMNS))
     remembered = find_table(deletes_path(path)) is not None
-    if table is None and not (deletes or remembered or gaps) and not count_repeated_keys(events, write.keys):
+    if (
+        table is None
+        and not (deletes or remembered or gaps)
+        and not count_repeated_keys(spark, path, files, shape, write.keys)
+    ):
         return adopt_files(path, "append", files, shape, commit_id)
     if deletes:
         remember_deletes(path, files, shape, write.keys, commit_id)

@@ -14,7 +14,7 @@ from lakelogic.table.delta_schema import plan_evolution
 from lakelogic.table.merge_sql import order_term, render_merge
 from lakelogic.table.obstacles import adoption_obstacle
 from lakelogic.table.protocol import Commit, CommitId, TableShape
-from lakelogic.table.pruning import EVERYTHING, target_predicate
+from lakelogic.table.pruning import EVERYTHING, count_repeated, target_predicate
 from lakelogic.table.spark_reconcile import check_missing
 from lakelogic.table.spark_staged import has_deletes, quoted, read_staged, spark_errors, spark_schema, with_helpers
 from lakelogic.table.spark_statement import run_merge
@@ -33,7 +33,7 @@ def check_merge(
     """Raise where a merge of these files would be refused; the one place where repeated keys are counted."""
     _check_write(write, shape)
     if write.on_duplicate_key == "fail" and files:
-        repeated = count_repeated_keys(read_staged(spark, path, files, shape), write.keys)
+        repeated = count_repeated_keys(spark, path, files, shape, write.keys)
         if repeated:
             raise _duplicate_keys(write, repeated)
     if write.delete_missing and write.max_delete_ratio is not None and find_table(path) is not None:
@@ -76,7 +76,7 @@ def _is_adoptable(
         return False
     if write.on_duplicate_key != "latest":
         return True  # checked before, or taken out by the stage
-    return not count_repeated_keys(read_staged(spark, path, files, shape), write.keys)
+    return not count_repeated_keys(spark, path, files, shape, write.keys)
 
 
 def ready_table(spark: SparkSession, path: str, table: DeltaTable | None, shape: TableShape) -> DeltaTable:
@@ -109,10 +109,16 @@ def _check_write(write: WriteMerge, shape: TableShape) -> None:
         )
 
 
-def count_repeated_keys(batch: DataFrame, keys: Sequence[str]) -> int:
+def count_repeated_keys(
+    spark: SparkSession, path: str, files: Sequence[StagedFile], shape: TableShape, keys: Sequence[str]
+) -> int:
     """How many keys stand in the batch more than once."""
     from pyspark.sql import functions
 
+    counted = count_repeated(path, files, shape, keys) if files else 0
+    if counted is not None:
+        return counted
+    batch = read_staged(spark, path, files, shape)
     names = [functions.col(quoted(key)) for key in keys]
     with spark_errors("the check for duplicate keys"):
         row = batch.groupBy(*names).count().where("count > 1").agg(functions.count("*").alias("repeated")).first()

@@ -18,7 +18,7 @@ from tests.integration.table.conftest import column
 
 from lakelogic.plan.files import StagedFile
 from lakelogic.table.protocol import TableShape
-from lakelogic.table.pruning import MAX_RANGES, find_ranges, render_literal, target_predicate
+from lakelogic.table.pruning import MAX_RANGES, count_repeated, find_ranges, render_literal, target_predicate
 
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 # By type: the n-th value in order.
@@ -122,3 +122,13 @@ def test_literals_have_the_type_of_the_column() -> None:
     assert render_literal("it's \\", column("k", "string").type) == "'it\\'s \\\\'"
     moment = datetime(2024, 1, 1, 1, 2, 3, 4, tzinfo=UTC)
     assert render_literal(moment, column("k", "timestamp").type) == "TIMESTAMP'2024-01-01 01:02:03.000004Z'"
+
+
+def test_repeated_keys_are_counted_without_a_job_where_equal_values_have_equal_bytes(tmp_path: Path) -> None:
+    shape = TableShape((column("k", "bigint"), column("n", "bigint")))
+    files = _staged(tmp_path, "bigint", [1, 2, 2, 3, 3, 3])
+    assert count_repeated(str(tmp_path), files, shape, ["k"]) == 2
+    assert count_repeated(str(tmp_path), files, shape, ["k", "n"]) == 2
+    assert count_repeated(str(tmp_path), _staged(tmp_path, "bigint", [1, 2]), shape, ["k"]) == 0
+    floating = TableShape((column("k", "double"), column("n", "bigint")))
+    assert count_repeated(str(tmp_path), files, floating, ["k"]) is None
