@@ -1,0 +1,69 @@
+"""A run that applies change events and is killed between its commits leaves what an undisturbed run leaves."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from tests.faults.support import Estate, visible
+
+pytestmark = [pytest.mark.kill, pytest.mark.spark]
+
+_CONTRACT = """\
+dataset: orders
+source:
+  path: landing
+  pattern: "*.csv"
+  load_mode: cdc
+  cdc: { format: flat, operation_field: op, order_by: [at], deletes: hard }
+model:
+  fields:
+    - { name: order_id, type: long, required: true }
+    - { name: amount, type: "decimal(10,2)" }
+    - { name: at, type: int }
+materialization: { strategy: cdc, target_path: lake/orders, primary_key: [order_id] }
+"""
+FIRST = "op,order_id,amount,at\nI,1,10,1\nI,2,20,1\nI,3,30,1\nX,4,0,1\n"
+SECOND = "op,order_id,amount,at\nD,1,,5\nU,1,11,4\nU,2,22,2\nD,9,,9\nI,,1,1\nT,,,1\n"
+THIRD = "op,order_id,amount,at\nU,9,1,8\nI,1,12,6\nU,3,31,1\n"
+
+
+def _estate(folder: Path, spark: Any) -> Estate:
+    folder.mkdir(parents=True)
+    estate = Estate(folder, "spark", spark)
+    estate.contract.write_text(_CONTRACT)
+    estate.drop("first.csv", FIRST)
+    estate.run()
+    estate.drop("second.csv", SECOND)
+    return estate
+
+
+def _remembered(estate: Estate) -> list[tuple[Any, ...]]:
+    rows = DeltaTable(str(estate.folder / "lake/_lakelogic/deletes/orders")).to_pyarrow_table().to_pylist()
+    return sorted((row["order_id"] or 0, row["_lakelogic_batch"], row["_lakelogic_reason"]) for row in rows)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, spark_session: Any) -> Any:
+    calm = _estate(tmp_path_factory.mktemp("undisturbed") / "calm", spark_session)
+    calm.run()
+    calm.drop("third.csv", THIRD)
+    calm.run()
+    return visible(calm), _remembered(calm)
+
+
+@pytest.mark.parametrize("point", ["after_deletes_commit", "after_target_commit"])
+def test_killed_change_events_heal(point: str, tmp_path: Path, undisturbed: Any, spark_session: Any) -> None:
+    estate = _estate(tmp_path / "killed", spark_session)
+    process = estate.start(LAKELOGIC_FAULT=point)
+    _, errors = process.communicate(timeout=240)
+    assert process.returncode == -signal.SIGKILL, errors.decode()[-2000:]
+    estate.drop("third.csv", THIRD)
+    estate.run()
+    seen = visible(estate)
+    assert (seen, _remembered(estate)) == undisturbed
+    assert sum(seen["target"].values()) == 2
+    assert estate.run().status == "no_new_data"
