@@ -2,8 +2,9 @@
 
     python examples/cdc_debezium/demo.py
 
-CDC_KILLS (default 10) is how often the consumer is killed with SIGKILL: half of the times at a named point of its
-commit protocol, half of the times whenever it happens. Debezium is killed once, too, so that it sends events twice.
+CDC_KILLS (default 12) is how often the consumer is killed with SIGKILL: half of the times at a named point of its
+commit protocol, half of the times whenever it happens; after each pair it may run to its end once. Debezium is killed
+once, too, so that it sends events twice.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import stack
 from deltalake import DeltaTable
 from traffic import ROWS, TABLE, Traffic
 
-KILLS = int(os.environ.get("CDC_KILLS", "10"))
+KILLS = int(os.environ.get("CDC_KILLS", "12"))
 SEED = int(os.environ.get("CDC_SEED", "7"))
 SILVER = stack.WORK / "lakehouse" / "silver" / "customers"
 CONTRACT = Path(__file__).resolve().parent / "contract.yaml"
@@ -44,6 +45,8 @@ def main() -> None:
     chance = random.Random(SEED)
     for number in range(KILLS):
         say(f"{number + 1}/{KILLS}: {consume_and_kill(ports, number, chance)}")
+        if number % 2:
+            consume(ports)
         if number == KILLS // 2:
             stack.stop("connect", signal.SIGKILL)
             stack.connect(ports)
