@@ -86,6 +86,11 @@ class Contract(ContractModel):
         return self.model.fields
 
     @property
+    def personal(self) -> tuple[str, ...]:
+        """Fields whose values are personal and stand in the target as they are."""
+        return tuple(field.name for field in self.fields if field.pii and field.masking is None)
+
+    @property
     def file(self) -> Path:
         """The file that was loaded."""
         return Path(self._positions.file)

@@ -231,7 +231,7 @@ def _chosen(bench: Workbench, materialization: Materialization, staged: tuple[Co
             days = (window.start.isoformat(), window.end.isoformat()) if window else ("", "")
             return WriteReplace(materialization.snapshot.date_column, *days)
         case "cdc":
-            return WriteCdc(bench.contract.primary_key, *soft_columns(bench.contract))
+            return WriteCdc(bench.contract.primary_key, *soft_columns(bench.contract), personal=bench.contract.personal)
         case "merge":
             return merge_write(bench, staged)
         case "scd2":

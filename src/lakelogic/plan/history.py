@@ -77,7 +77,7 @@ def plan_history(contract: Contract, staged: Sequence[Column], lineage: Sequence
         ignore_deletes=history.on_delete == "ignore",
         unknown_names=tuple(given),
         unknown_values=tuple(_as_text(value) for value in given.values()),
-        personal=tuple(field.name for field in contract.fields if field.pii and field.masking is None),
+        personal=contract.personal,
     )
 
 

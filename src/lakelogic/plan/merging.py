@@ -45,6 +45,7 @@ def merge_write(bench: Workbench, output: Sequence[Column]) -> WriteMerge:
         merge.delete_when is not None,
         merge.delete_missing,
         float(merge.max_delete_ratio) if merge.max_delete_ratio is not None else None,
+        bench.contract.personal,
     )
 
 

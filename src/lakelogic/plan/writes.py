@@ -46,6 +46,7 @@ class WriteMerge:
     deletes: bool = False  # accepted files say by DELETE_COLUMN which rows are to go
     delete_missing: bool = False  # rows whose key the batch does not have are to go
     max_delete_ratio: float | None = None  # a share of the table; above it nothing is published
+    personal: tuple[str, ...] = ()  # columns whose values may not stand in a query
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class WriteCdc:
     soft_column: str = ""  # where a deleted row is marked; empty: it goes
     time_column: str = ""
     reason_column: str = ""
+    personal: tuple[str, ...] = ()  # columns whose values may not stand in a query
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,11 @@ def write_of_day(write: Write, day: date) -> Write:
     if not isinstance(write, WriteReplace) or write.start:
         return write
     return replace(write, start=day.isoformat(), end=(day + timedelta(days=1)).isoformat())
+
+
+def visible_keys(write: WriteMerge | WriteCdc | WriteScd2) -> tuple[str, ...]:
+    """Keys whose values may stand in a query, which Delta keeps in its log and Spark shows in its pages."""
+    return tuple(key for key in write.keys if key not in write.personal)
 
 
 def is_merged(write: Write | None) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.history import staged_columns
 from lakelogic.plan.model import DELETE_COLUMN, Column
+from lakelogic.plan.writes import visible_keys
 from lakelogic.table.history_rows import (
     AT,
     BATCH,
@@ -76,7 +77,7 @@ def open_batch(
 ) -> Batch:
     """A batch with the part of the table that it concerns; values of personal columns stay out of the condition."""
     batch = Batch(path, table, files, shape, layout, number)
-    visible = [key for key in layout.write.keys if key not in layout.write.personal]
+    visible = visible_keys(layout.write)
     if table is None:
         return batch
     # The staged files are not partitioned, so partition columns have bounds like all others.

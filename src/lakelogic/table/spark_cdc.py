@@ -18,7 +18,7 @@ from lakelogic.plan.model import (
     POSITION_COLUMN,
     UNCHANGED_COLUMN,
 )
-from lakelogic.plan.writes import WriteCdc
+from lakelogic.plan.writes import WriteCdc, visible_keys
 from lakelogic.table.adopt import adopt_files, find_commit, find_table
 from lakelogic.table.cdc_sql import GONE, GONE_AT, GONE_WHY, KNOWN_AT, render_cdc
 from lakelogic.table.deletes import BATCH, DELETED_AT, REASON, deletes_path, remember_deletes
@@ -82,7 +82,7 @@ def commit_cdc(
         fault_point("after_deletes_commit")
     table = ready_table(spark, path, table, shape)
     truncate = _newest_truncate(events, batch) if deletes and _has_truncates(batch) else None
-    predicate = EVERYTHING if truncate else target_predicate(table, path, files, shape, write.keys, alias="t")
+    predicate = EVERYTHING if truncate else target_predicate(table, path, files, shape, visible_keys(write), alias="t")
     states = _states(spark, events, batch, remembered=remembered, truncate=truncate)
     render = partial(_render, batch, predicate, truncate)
     return run_merge(spark, path, states, render, commit_id)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lakelogic.core.errors import PlanError, RunError
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import DELETE_COLUMN
-from lakelogic.plan.writes import WriteMerge
+from lakelogic.plan.writes import WriteMerge, visible_keys
 from lakelogic.table.adopt import adopt_files, create_empty, evolve, find_commit, find_table
 from lakelogic.table.delta_schema import plan_evolution
 from lakelogic.table.merge_sql import order_term, render_merge
@@ -58,7 +58,7 @@ def commit_merge(
     table = ready_table(spark, path, table, shape)
     # Where missing keys are deleted, every row of the table is looked at.
     narrow = not write.delete_missing
-    predicate = target_predicate(table, path, files, shape, write.keys, alias="t") if narrow else EVERYTHING
+    predicate = target_predicate(table, path, files, shape, visible_keys(write), alias="t") if narrow else EVERYTHING
     helpers = (DELETE_COLUMN,) if write.deletes else ()
     batch = read_staged(spark, path, files, with_helpers(shape, helpers))
     rows = _latest(batch, write, shape) if write.on_duplicate_key == "latest" else batch

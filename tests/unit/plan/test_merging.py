@@ -7,7 +7,7 @@ from tests.unit.plan.conftest import MakePlan
 
 from lakelogic.core.errors import ContractError
 from lakelogic.plan.model import DELETE_COLUMN
-from lakelogic.plan.writes import WriteMerge
+from lakelogic.plan.writes import WriteMerge, visible_keys
 from lakelogic.table.merge_sql import is_newer, render_merge, updated_columns
 
 _CONTRACT = """
@@ -68,3 +68,26 @@ def test_insert_only_has_no_clause_for_rows_that_are_there() -> None:
     statement = render_merge("/t", "s", WriteMerge(("id",), insert_only=True), ["id", "v"], predicate="t.`id` = 1L")
     assert "WHEN MATCHED" not in statement
     assert "ON t.`id` = s.`id` AND t.`id` = 1L WHEN NOT MATCHED THEN INSERT" in statement
+
+
+@pytest.mark.parametrize(
+    ("field", "visible"),
+    [("pii: true", ("id",)), ("pii: true, masking: hash", ("mail", "id")), ("required: true", ("mail", "id"))],
+)
+def test_personal_keys_stay_out_of_the_condition_that_delta_keeps(
+    plan: MakePlan, field: str, visible: tuple[str, ...]
+) -> None:
+    made = plan(
+        f"""
+source: {{ path: input.csv }}
+model:
+  fields:
+    - {{ name: mail, type: string, {field} }}
+    - {{ name: id, type: int }}
+materialization: {{ target_path: out, strategy: merge, primary_key: [mail, id] }}
+""",
+        "mail",
+        "id",
+    )
+    assert isinstance(made.write, WriteMerge)
+    assert visible_keys(made.write) == visible
