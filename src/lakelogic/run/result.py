@@ -103,7 +103,12 @@ class RunResult:
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as `lakelogic run --output json` prints it."""
+        """The result as `lakelogic run --output json` prints it; what there is nothing to say of is left out."""
+        told = {
+            "changes": asdict(self.changes) if self.changes else None,
+            "warnings": list(self.warnings),
+            "events": [asdict(event) for event in self.events],
+        }
         return {
             "run_id": self.run_id,
             "dataset": self.dataset,
@@ -113,9 +118,7 @@ class RunResult:
             "target": asdict(self.target) if self.target else None,
             "quarantine": asdict(self.quarantine) if self.quarantine else None,
             "rules": [{"name": rule.name, "failed": rule.failed} for rule in self.rules],
-            "changes": asdict(self.changes) if self.changes else None,
-            "warnings": list(self.warnings),
-            "events": [asdict(event) for event in self.events],
+            **{name: value for name, value in told.items() if value},
             "duration_s": round(self.duration_s, 3),
         }
 

@@ -70,7 +70,7 @@ def test_duplicate_keys_fail_the_batch_or_the_latest_wins(
 ) -> None:
     double = [{"id": 1, "name": "a"}, {"id": 1, "name": "c"}, {"id": 1, "name": None}, {"id": 2, "name": "b"}]
     with pytest.raises(RunError, match=r"1 keys of \(id\) stand more than once") as caught:
-        table.check(FAIL, stage_rows(double), SHAPE, evolves=True)
+        table.check(FAIL, stage_rows(double), SHAPE, policy="allow")
     assert caught.value.problem.code == "LL450"
     assert not (target / "_delta_log").exists()
 
