@@ -42,12 +42,14 @@ def ddl_command(
       lakelogic ddl contract.yaml --apply
       lakelogic ddl contract.yaml --env prod --output json
     """
+    from lakelogic.cli.run import start_log
     from lakelogic.core.settings import read_settings
     from lakelogic.run.ddl import plan_ddl
     from lakelogic.run.ddl_apply import apply_ddl
     from lakelogic.run.processor import DataProcessor
 
     settings = read_settings(os.environ)
+    start_log(settings, quiet=quiet, debug=debug)
     processor = DataProcessor(
         contract,
         engine=engine.value if engine else None,
