@@ -168,6 +168,14 @@ def _source_is_complete(contract: Contract) -> Iterator[Problem]:
     if source.path is None and source.type in ("file", "table"):
         yield Problem("LL111", "`path` is missing in `source`", contract.at("source"), "add `path: ...`")
     yield from _topic_is_complete(contract, source)
+    for key in ("settle", "success_marker"):
+        if getattr(source, key) and (source.type != "file" or source.format == "delta"):
+            what = "table" if source.format == "delta" else source.type
+            message = f"`{key}` is for files that are being uploaded, and the source is a {what}"
+            yield Problem("LL157", message, contract.at(f"source.{key}"), "take it away")
+    if source.success_marker and "/" in source.success_marker:
+        message = "`success_marker` is the name of a file in the folder of the data, not a path"
+        yield Problem("LL157", message, contract.at("source.success_marker"), "write `_SUCCESS` or `{name}.done`")
     if source.load_mode == "full":
         return
     wanted = {"file_mtime": "file", "delta_version": "table"}.get(source.watermark_strategy)

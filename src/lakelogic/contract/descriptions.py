@@ -74,6 +74,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "watermark_strategy": "How a run knows what is new.",
         "watermark_field": "Column that grows with time.",
         "lookback": "How much is read again before the watermark, such as 3d.",
+        "settle": "How long a file must have been left alone before it is read, such as 30s.",
+        "success_marker": "File that says that its folder (_SUCCESS) or one file ({name}.done) is whole.",
         "on_empty": "What happens when there is nothing to read.",
         "malformed": "What happens to records that cannot be split into columns.",
         "columns": "declared reads only what the contract needs, all reads every column.",

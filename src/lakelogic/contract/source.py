@@ -53,6 +53,8 @@ class Source(ContractModel):
     watermark_strategy: Literal["pipeline_log", "file_mtime", "max_target", "delta_version"] = "pipeline_log"
     watermark_field: Text | None = None
     lookback: Duration | None = None
+    settle: Duration | None = None
+    success_marker: Text | None = None
     on_empty: Literal["skip", "fail"] = "skip"
     malformed: Literal["quarantine", "fail"] = "quarantine"
     columns: Literal["declared", "all"] = "declared"

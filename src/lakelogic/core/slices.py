@@ -8,11 +8,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file's identity: the same path with another size or time is another file."""
+    """A file's identity: the same path with another size, time or tag is another file."""
 
     path: str
     size: int
     mtime_ns: int
+    etag: str | None = None  # what an object store says of the content; None: it says nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class TableSlice:
     path: str
     version: int
     after_version: int | None = None
+    table_id: str | None = None  # another one at the same path is another table
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,10 @@ from deltalake import DeltaTable
 
 from lakelogic.core.clock import Clock, SystemClock
 from lakelogic.core.errors import RunError
-from lakelogic.core.slices import FileSlice, Slice, SourceFile, StoredSlice, TableSlice, TopicSlice
+from lakelogic.core.slices import FileSlice, FrameSlice, Slice, SourceFile, StoredSlice, TableSlice, TopicSlice
 from lakelogic.record.control_table import append_rows, find_control_table, open_control_table
-from lakelogic.record.slice_json import decode_slice, encode_slice
+from lakelogic.record.known_files import JournalPoint, KnownFiles
+from lakelogic.record.slice_store import load_slice, store_slice
 
 State = Literal["prepared", "staged", "committed", "abandoned"]
 
@@ -54,6 +55,7 @@ WINDOW_SETTING = "window"
 # Settings of batches that load nothing: one that empties tables and forgets what was read, and one that takes
 # such a batch back.
 RESET_SETTING, UNDO_SETTING = "reset", "undoes"
+_SLICES_AT_ONCE = 50
 _PREPARED, _OVER = "lakelogic.prepared", "lakelogic.over"
 
 
@@ -85,6 +87,7 @@ class Journal:
     """The journal in a dataset's control folder; every change of state is one commit."""
 
     def __init__(self, folder: str, clock: Clock) -> None:
+        self._folder = folder
         self._path = os.path.join(folder, "journal")
         self._clock = clock
         self._table: DeltaTable | None = find_control_table(self._path)
@@ -121,7 +124,7 @@ class Journal:
             raise RunError(f"batch {last} is not finished", code="LL463", hint="run again to finish it first")
         number = max(last, carried) + 1
         row = {
-            "slice": encode_slice(slice_),
+            "slice": store_slice(self._folder, number, slice_),
             "fingerprint": fingerprint,
             "settings": json.dumps(dict(settings or {})),
             "holder_host": holder.host,
@@ -130,8 +133,8 @@ class Journal:
             "started_at": started_at,
         }
         self._record(number, "prepared", run_id, row, {_PREPARED: number})
-        decoded = decode_slice(str(row["slice"]))
-        return Batch(number, run_id, "prepared", decoded, fingerprint, started_at, dict(settings or {}))
+        assert not isinstance(slice_, FrameSlice)  # refused by the store
+        return Batch(number, run_id, "prepared", slice_, fingerprint, started_at, dict(settings or {}))
 
     def mark_staged(self, batch: Batch, manifest: Mapping[str, Any]) -> Batch:
         """All files of the batch lie there, as the manifest lists them; only commits are left to do."""
@@ -148,15 +151,25 @@ class Journal:
         self._record(batch.number, "abandoned", batch.run_id, {"note": reason}, {_OVER: batch.number})
         return replace(batch, state="abandoned")
 
-    def committed_files(self) -> frozenset[SourceFile]:
-        """Identities of all files that committed batches have read."""
-        slices = (slice_ for slice_ in self._committed_slices() if isinstance(slice_, FileSlice))
-        return frozenset(file for slice_ in slices for file in slice_.files)
+    def known_files(self) -> KnownFiles | None:
+        """The index of all files that committed batches have read; None where no batch was committed."""
+        batch = self._transaction(_OVER)
+        if self._table is None or not batch:
+            return None
+        known = KnownFiles(self._folder)
+        reset = self.last_reset()
+        point = JournalPoint(str(self._table.metadata().id), reset[0] if reset else 0, batch)
+        known.follow(point, self._files_after)
+        return None if known.is_empty() else known
 
-    def committed_version(self, path: str) -> int | None:
-        """The newest version of the table at a path that a committed batch has read."""
-        slices = (slice_ for slice_ in self._committed_slices() if isinstance(slice_, TableSlice))
-        return max((slice_.version for slice_ in slices if slice_.path == path), default=None)
+    def _files_after(self, batch: int) -> Iterator[tuple[SourceFile, ...]]:
+        slices = self._committed_slices(after=batch)
+        return (slice_.files for slice_ in slices if isinstance(slice_, FileSlice))
+
+    def committed_table(self, path: str) -> TableSlice | None:
+        """The newest slice of the table at a path that was committed; reading goes on after its version."""
+        slices = (slice_ for slice_ in self._committed_slices(newest_first=True) if isinstance(slice_, TableSlice))
+        return next((slice_ for slice_ in slices if slice_.path == path), None)
 
     def loads(self) -> tuple[int, ...]:
         """Numbers of the committed batches that loaded rows and were not reset since."""
@@ -170,33 +183,37 @@ class Journal:
 
     def committed_offsets(self, topic: str) -> TopicSlice | None:
         """The newest slice of a topic that was committed; where its ranges end, reading goes on."""
-        slices = [slice_ for slice_ in self._committed_slices() if isinstance(slice_, TopicSlice)]
-        return next((slice_ for slice_ in reversed(slices) if slice_.topic == topic), None)
+        slices = (slice_ for slice_ in self._committed_slices(newest_first=True) if isinstance(slice_, TopicSlice))
+        return next((slice_ for slice_ in slices if slice_.topic == topic), None)
 
-    def _committed_slices(self) -> Iterator[StoredSlice]:
-        """In the order of their batches."""
-        _, loads = self._since_reset()
-        ordered = (loads[number] for number in sorted(loads))
-        whole = (row for row, settings in ordered if row["slice"] and WINDOW_SETTING not in settings)
-        return (decode_slice(row["slice"]) for row in whole)
+    def _committed_slices(self, *, after: int = 0, newest_first: bool = False) -> Iterator[StoredSlice]:
+        """In the order of their batches or against it, a handful read at a time."""
+        _, loads = self._since_reset(after)
+        whole = sorted((n for n, settings in loads.items() if WINDOW_SETTING not in settings), reverse=newest_first)
+        for start in range(0, len(whole), _SLICES_AT_ONCE):
+            wanted = whole[start : start + _SLICES_AT_ONCE]
+            condition = (pc.field("state") == "prepared") & pc.field("batch").isin(wanted)
+            texts = {row["batch"]: row["slice"] for row in self._rows(["batch", "slice"], condition)}
+            yield from (load_slice(self._folder, texts[number]) for number in wanted if texts[number])
 
-    def _since_reset(self) -> tuple[tuple[int, Mapping[str, Any]] | None, dict[int, tuple[Any, Mapping[str, Any]]]]:
-        """The newest reset, and by number the batches that were committed after it."""
-        rows = self._rows(["batch", "state", "slice", "settings"], pc.field("state") != "staged")
+    def _since_reset(self, after: int = 0) -> tuple[tuple[int, Mapping[str, Any]] | None, dict[int, Mapping[str, Any]]]:
+        """The newest reset, and by number the settings of the batches that were committed after it."""
+        condition = (pc.field("state") != "staged") & (pc.field("batch") > after)
+        rows = self._rows(["batch", "state", "settings"], condition)
         over = {row["batch"] for row in rows if row["state"] == "committed"}
-        begun = {row["batch"]: (row, json.loads(row["settings"] or "{}")) for row in rows if row["state"] == "prepared"}
+        begun = {row["batch"]: json.loads(row["settings"] or "{}") for row in rows if row["state"] == "prepared"}
         done = {number: begun[number] for number in over if number in begun}
-        undone = {settings[UNDO_SETTING] for _, settings in done.values() if UNDO_SETTING in settings}
-        resets = [n for n, (_, settings) in done.items() if RESET_SETTING in settings and n not in undone]
+        undone = {settings[UNDO_SETTING] for settings in done.values() if UNDO_SETTING in settings}
+        resets = [n for n, settings in done.items() if RESET_SETTING in settings and n not in undone]
         # A reset of the quarantine alone forgets nothing of what was read.
-        resets = [n for n in resets if "target" in done[n][1][RESET_SETTING]["tables"]]
+        resets = [n for n in resets if "target" in done[n][RESET_SETTING]["tables"]]
         last = max(resets, default=0)
         loads = {
-            n: found
-            for n, found in done.items()
-            if n > last and RESET_SETTING not in found[1] and UNDO_SETTING not in found[1]
+            n: settings
+            for n, settings in done.items()
+            if n > last and RESET_SETTING not in settings and UNDO_SETTING not in settings
         }
-        return ((last, done[last][1][RESET_SETTING]) if last else None), loads
+        return ((last, done[last][RESET_SETTING]) if last else None), loads
 
     def _read_batch(self, number: int) -> Batch:
         rows = {row["state"]: row for row in self._rows(SCHEMA.names, pc.field("batch") == number)}
@@ -205,7 +222,7 @@ class Journal:
             number,
             prepared["run_id"],
             "staged" if staged else "prepared",
-            decode_slice(prepared["slice"]),
+            load_slice(self._folder, prepared["slice"]),
             prepared["fingerprint"],
             prepared["started_at"].astimezone(UTC),
             json.loads(prepared["settings"]),

@@ -25,10 +25,11 @@ def encode_slice(slice_: Slice) -> str:
             # Files as lists: there may be thousands, and keys repeated for each would be most of the text.
             node: dict[str, Any] = {
                 "kind": "files",
-                "files": [[file.path, file.size, file.mtime_ns] for file in files],
+                "files": [_encode_file(file) for file in files],
             }
-        case TableSlice(path, version, after_version):
+        case TableSlice(path, version, after_version, table_id):
             node = {"kind": "table", "path": path, "version": version, "after_version": after_version}
+            node |= {"table_id": table_id} if table_id is not None else {}
         case TopicSlice(topic, ranges, topic_id):
             offsets = [[part.partition, part.start, part.end] for part in ranges]
             node = {"kind": "topic", "topic": topic, "topic_id": topic_id, "ranges": offsets}
@@ -47,9 +48,10 @@ def decode_slice(text: str) -> StoredSlice:
     """The slice that `encode_slice` wrote."""
     match json.loads(text):
         case {"kind": "files", "files": list(files)}:
-            return FileSlice(tuple(SourceFile(path, size, mtime_ns) for path, size, mtime_ns in files))
-        case {"kind": "table", "path": path, "version": version, "after_version": after_version}:
-            return TableSlice(path, version, after_version)
+            return FileSlice(tuple(SourceFile(*identity) for identity in files))
+        case {"kind": "table", "path": path, "version": version, "after_version": after_version, **more}:
+            table_id = more.get("table_id")
+            return TableSlice(path, version, after_version, str(table_id) if table_id is not None else None)
         case {"kind": "topic", "topic": topic, "topic_id": topic_id, "ranges": list(ranges)}:
             return TopicSlice(topic, tuple(OffsetRange(*offsets) for offsets in ranges), topic_id)
         case _:
@@ -58,3 +60,8 @@ def decode_slice(text: str) -> StoredSlice:
                 code="LL460",
                 hint="it was written by a newer LakeLogic; run with that version",
             )
+
+
+def _encode_file(file: SourceFile) -> list[str | int]:
+    identity: list[str | int] = [file.path, file.size, file.mtime_ns]
+    return identity if file.etag is None else [*identity, file.etag]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.kafka import Kafka
@@ -14,6 +15,7 @@ from lakelogic.record.journal import Journal
 from lakelogic.run.places import Places, require_source
 from lakelogic.source.files import changed_file
 from lakelogic.source.kafka_client import describe_topic
+from lakelogic.source.listing import Readiness
 from lakelogic.source.next_slice import Position, next_slice
 from lakelogic.source.topics import lost_messages, next_topic_slice
 
@@ -25,6 +27,7 @@ class Asked:
     engine: str
     path_given: bool = False  # a path of the caller stands in for the contract's source
     whole: bool = False  # rows of these days may stand anywhere, also in what was read before
+    now: datetime | None = None  # the run's clock, by which a file has settled
 
 
 def choose_slice(contract: Contract, places: Places, journal: Journal | None, asked: Asked) -> tuple[Slice | None, str]:
@@ -35,7 +38,7 @@ def choose_slice(contract: Contract, places: Places, journal: Journal | None, as
     source, given = contract.source, asked.path_given
     if source is not None and source.kafka is not None and not given:
         return _choose_offsets(source, source.kafka, journal, asked)
-    position = Position(journal.committed_files, journal.committed_version) if journal else None
+    position = Position(journal.known_files, journal.committed_table) if journal else None
     return next_slice(
         require_source(places, contract),
         pattern=source.pattern if source and not given else None,
@@ -43,7 +46,13 @@ def choose_slice(contract: Contract, places: Places, journal: Journal | None, as
         load_mode=source.load_mode if source and journal and not asked.whole else "full",
         position=position,
         on_empty=source.on_empty if source else "skip",
+        ready=_readiness(source, asked) if source and not given else None,
     )
+
+
+def _readiness(source: Source, asked: Asked) -> Readiness:
+    settle_s = source.settle.total_seconds() if source.settle else 0
+    return Readiness(settle_s, source.success_marker, (asked.now or datetime.now(UTC)).timestamp())
 
 
 def lost_slice(contract: Contract, slice_: Slice) -> str | None:

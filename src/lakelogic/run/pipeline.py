@@ -61,7 +61,8 @@ class RunContext:
 
     @property
     def asked(self) -> Asked:
-        return Asked(self.engine_name, path_given=self.source is not None, whole=self.window is not None)
+        given, whole = self.source is not None, self.window is not None
+        return Asked(self.engine_name, path_given=given, whole=whole, now=self.clock.now())
 
 
 def run_contract(contract: Contract, context: RunContext) -> RunResult:
@@ -112,7 +113,7 @@ def _stage_and_publish(
         discard(area, batch.number, run.contract.dataset)
         raise RunError(
             f"`{changed}` changed while it was read; nothing was published",
-            hint="run again when its upload is over; a file that is renamed when it is whole never shows half",
+            hint="run again when its upload is over; `source.settle` or `source.success_marker` leave such files alone",
             code="LL431",
             retryable=True,
         )

@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from typing import Literal, assert_never
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol, assert_never
 
 from lakelogic.core.errors import RunError
 from lakelogic.core.slices import FileSlice, Slice, SourceFile, TableSlice
-from lakelogic.source.files import list_files, new_files
-from lakelogic.source.tables import find_version, has_new_rows, is_delta_table
+from lakelogic.source.files import list_files, sort_files
+from lakelogic.source.listing import Listing, Readiness
+from lakelogic.source.tables import WAYS_ON, find_table_id, find_version, has_new_rows, is_delta_table
 
 LoadMode = Literal["full", "incremental", "cdc"]
 OnEmpty = Literal["skip", "fail"]
+
+
+class Unread(Protocol):
+    """A file that no committed batch has read; `replaced` where one has read another file under its path."""
+
+    @property
+    def file(self) -> SourceFile: ...
+
+    @property
+    def replaced(self) -> bool: ...
+
+
+class Known(Protocol):
+    """Which files committed batches have read."""
+
+    def unread(self, files: Iterable[SourceFile]) -> Iterator[Unread]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
     """What committed batches have read; asked for only where the load mode needs it."""
 
-    files: Callable[[], Collection[SourceFile]]
-    version: Callable[[str], int | None]  # of the table at a path
+    files: Callable[[], Known | None]  # None: nothing
+    table: Callable[[str], TableSlice | None]  # the newest slice of the table at a path
 
 
 def nothing_read() -> Position:
     """The position of a dataset that never ran."""
-    return Position(files=tuple, version=lambda _: None)
+    return Position(files=lambda: None, table=lambda _: None)
 
 
 def next_slice(
@@ -36,6 +53,7 @@ def next_slice(
     load_mode: LoadMode = "full",
     position: Position | None = None,
     on_empty: OnEmpty = "skip",
+    ready: Readiness | None = None,
 ) -> tuple[Slice | None, str]:
     """The slice to read and the reason for it; None when there is nothing to read."""
     before = position or nothing_read()
@@ -45,7 +63,7 @@ def next_slice(
     if format == "delta" or (format is None and is_delta_table(path)):
         chosen, reason = _next_table_slice(path, load_mode, before)
     else:
-        chosen, reason = _next_file_slice(path, pattern, load_mode, before)
+        chosen, reason = _next_file_slice(Listing(path, pattern, ready or Readiness()), load_mode, before)
     if chosen is None and on_empty == "fail":
         raise RunError(
             f"the source `{path}` has nothing to read: {reason}", code="LL433", hint="source.on_empty is fail"
@@ -53,31 +71,40 @@ def next_slice(
     return chosen, reason
 
 
-def _next_file_slice(
-    path: str, pattern: str | None, load_mode: LoadMode, position: Position
-) -> tuple[Slice | None, str]:
-    files = list_files(path, pattern=pattern)
+def _next_file_slice(listing: Listing, load_mode: LoadMode, position: Position) -> tuple[Slice | None, str]:
+    known = position.files() if load_mode == "incremental" else None
+    if known is not None:
+        return _unread(listing, known)
+    files = sort_files(listing)
+    later = _left_for_later(listing)
     if not files:
-        return None, "no files" + (f" match `{pattern}`" if pattern else "")
+        return None, "no files" + (f" match `{listing.pattern}`" if listing.pattern and not later else "") + later
     match load_mode:
         case "full":
-            return FileSlice(files), f"full load of {_count(len(files))}"
+            return FileSlice(files), f"full load of {_count(len(files))}{later}"
         case "incremental":
-            return _unread(files, position)
+            return FileSlice(files), f"full load of {_count(len(files))}: no batch was committed before{later}"
         case "cdc":
             raise AssertionError("refused before")
         case _:
             assert_never(load_mode)
 
 
-def _unread(files: tuple[SourceFile, ...], position: Position) -> tuple[Slice | None, str]:
-    seen = position.files()
-    if not seen:
-        return FileSlice(files), f"full load of {_count(len(files))}: no batch was committed before"
-    fresh = new_files(files, seen)
-    if not fresh:
-        return None, f"all {_count(len(files))} were read before"
-    return FileSlice(fresh), f"{_count(len(fresh))} of {len(files)} not read before"
+def _unread(listing: Listing, known: Known) -> tuple[Slice | None, str]:
+    found = list(known.unread(listing))
+    later = _left_for_later(listing)
+    if not listing.listed:
+        return None, f"no files{later}"
+    if not found:
+        return None, f"all {_count(listing.listed)} were read before{later}"
+    replaced = sum(unread.replaced for unread in found)
+    again = f", {replaced} of them replaced since they were read" if replaced else ""
+    fresh = sort_files(unread.file for unread in found)
+    return FileSlice(fresh), f"{_count(len(fresh))} of {listing.listed} not read before{again}{later}"
+
+
+def _left_for_later(listing: Listing) -> str:
+    return f"; {_count(listing.waiting)} not whole yet, left for later" if listing.waiting else ""
 
 
 def _next_table_slice(path: str, load_mode: LoadMode, position: Position) -> tuple[Slice | None, str]:
@@ -85,19 +112,26 @@ def _next_table_slice(path: str, load_mode: LoadMode, position: Position) -> tup
     if version is None:
         list_files(path)  # raises with near misses when the folder itself is missing
         raise RunError(f"`{path}` is not a Delta table", code="LL430", hint="it has no _delta_log folder")
-    before = position.version(path) if load_mode == "incremental" else None
+    now = TableSlice(path, version, table_id=find_table_id(path))
+    before = position.table(path) if load_mode == "incremental" else None
     if before is None:
         why = ": no batch was committed before" if load_mode == "incremental" else ""
-        return TableSlice(path, version), f"full load of version {version}{why}"
-    if before > version:
-        raise RunError(
-            f"`{path}` is at version {version}, but version {before} was read before",
-            code="LL434",
-            hint="the table was replaced or restored; run once with load_mode full",
-        )
-    if not has_new_rows(path, after_version=before, version=version):
-        return None, f"no rows were added since version {before}"
-    return TableSlice(path, version, before), f"versions {before + 1} to {version}"
+        return now, f"full load of version {version}{why}"
+    _require_same_table(before, now)
+    if not has_new_rows(path, after_version=before.version, version=version):
+        return None, f"no rows were added since version {before.version}"
+    return replace(now, after_version=before.version), f"versions {before.version + 1} to {version}"
+
+
+def _require_same_table(before: TableSlice, now: TableSlice) -> None:
+    """Versions count from the beginning of a table; what was read up to must still mean the same."""
+    if None not in (before.table_id, now.table_id) and before.table_id != now.table_id:
+        what = f"`{now.path}` was made anew since version {before.version} was read: it is another table now"
+    elif before.version > now.version:
+        what = f"`{now.path}` is at version {now.version}, but version {before.version} was read before"
+    else:
+        return
+    raise RunError(what, code="LL434", hint=WAYS_ON)
 
 
 def _count(files: int) -> str:

@@ -7,10 +7,20 @@ import os
 import re
 from pathlib import Path
 
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
 from lakelogic.core.errors import RunError
 
 _COMMIT = re.compile(r"^(\d{20})\.json$")
 _CHECKPOINT = re.compile(r"^(\d{20})\.checkpoint\.")
+
+
+# What a person can do where versions no longer tell what is new.
+WAYS_ON = (
+    "choose: `lakelogic reload` empties the target and loads all there is; or run once with "
+    "--set source.load_mode=full, which reads all rows of the table and goes on from its version"
+)
 
 
 def is_delta_table(path: str) -> bool:
@@ -27,6 +37,14 @@ def find_version(path: str) -> int | None:
     return max((int(match.group(1)) for match in matches if match), default=None)
 
 
+def find_table_id(path: str) -> str | None:
+    """The id that a table got when it was made; None where it cannot be told."""
+    try:
+        return str(DeltaTable(path.removeprefix("file://")).metadata().id)
+    except (DeltaError, OSError):
+        return None  # a feature that delta-rs does not know; the engine may
+
+
 def has_new_rows(path: str, *, after_version: int, version: int) -> bool:
     """Whether a commit after one version, up to another, added files with new rows (OPTIMIZE adds none)."""
     return any(_adds_rows(path, number) for number in range(after_version + 1, version + 1))
@@ -40,7 +58,7 @@ def _adds_rows(path: str, number: int) -> bool:
         raise RunError(
             f"version {number} of `{path}` is no longer in its log, so what it added cannot be told",
             code="LL434",
-            hint="run once with load_mode full, or keep the source's log longer (delta.logRetentionDuration)",
+            hint=f"{WAYS_ON}; to prevent it, keep the source's log longer (delta.logRetentionDuration)",
         ) from error
     actions = (json.loads(line) for line in lines if line)
     return any(action["add"].get("dataChange", True) for action in actions if "add" in action)

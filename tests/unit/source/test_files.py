@@ -9,7 +9,8 @@ import pytest
 
 from lakelogic.core.errors import CapabilityError, RunError
 from lakelogic.core.slices import SourceFile
-from lakelogic.source.files import find_format, format_of, list_files, new_files
+from lakelogic.source.files import find_format, format_of, list_files
+from lakelogic.source.listing import Listing, Readiness
 
 
 @pytest.fixture
@@ -59,12 +60,39 @@ def test_a_glob_and_a_single_file(landing: Path) -> None:
 
 def test_identity_is_path_size_and_time(landing: Path) -> None:
     (before,) = list_files(str(landing / "a.csv"))
-    status = (landing / "a.csv").stat()
-    assert before == SourceFile(str(landing / "a.csv"), 5, status.st_mtime_ns)
-    assert new_files([before], [before]) == ()
-    os.utime(landing / "a.csv", ns=(0, 1))
+    os.utime(landing / "a.csv", ns=(before.mtime_ns, before.mtime_ns - 1))
     (older,) = list_files(str(landing / "a.csv"))
-    assert new_files([older], [before]) == (older,), "a file replaced by an older one is still another file"
+    assert older != before, "a file replaced by an older one is another file"
+
+
+def test_a_file_is_left_alone_until_it_has_settled(landing: Path) -> None:
+    now = 1_800_000_000.0
+    ages = {"a.csv": 29, "b.csv": 31, "empty.csv": 0, "day=1/d.csv": -31, "_day=2/e.csv": -29, "deep/er/c.csv": 10**9}
+    for name, age in ages.items():
+        os.utime(landing / name, (now - age, now - age))
+    listing = Listing(str(landing), "*.csv", Readiness(30, now_s=now))
+    found = sorted(os.path.relpath(file.path, landing) for file in listing)
+    assert found == ["b.csv", "day=1/d.csv", "deep/er/c.csv"], "a time far in the future does not wait for it"
+    assert (listing.listed, listing.waiting) == (3, 3)
+
+
+def test_a_marker_says_which_folders_and_files_are_whole(landing: Path) -> None:
+    (landing / "a.csv.done").touch()
+    by_folder = Listing(str(landing), "*.csv", Readiness(marker="_SUCCESS"))
+    assert sorted(os.path.basename(file.path) for file in by_folder) == ["a.csv", "b.csv", "empty.csv"]
+    by_file = Listing(str(landing), None, Readiness(marker="{name}.done"))
+    assert [os.path.basename(file.path) for file in by_file] == ["a.csv"], "and a marker itself is no data"
+
+
+def test_a_folder_that_goes_away_while_it_is_listed_is_no_error(landing: Path) -> None:
+    listing = iter(Listing(str(landing), "*.csv"))
+    found = [next(listing).path]
+    for name in ("deep/er", "day=1"):
+        for file in (landing / name).iterdir():
+            file.unlink()
+        (landing / name).rmdir()
+    found += [file.path for file in listing]
+    assert str(landing / "_day=2" / "e.csv") in found
 
 
 def test_a_missing_path_names_near_misses(landing: Path) -> None:

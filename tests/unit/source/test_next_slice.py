@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,11 +13,32 @@ from deltalake import DeltaTable, write_deltalake
 from lakelogic.core.errors import RunError
 from lakelogic.core.slices import FileSlice, SourceFile, TableSlice
 from lakelogic.source.files import list_files
+from lakelogic.source.listing import Readiness
 from lakelogic.source.next_slice import Position, next_slice
 
 
-def after(files: tuple[SourceFile, ...] = (), version: int | None = None) -> Position:
-    return Position(files=lambda: files, version=lambda _: version)
+@dataclass(frozen=True)
+class Found:
+    file: SourceFile
+    replaced: bool
+
+
+@dataclass(frozen=True)
+class Seen:
+    files: tuple[SourceFile, ...]
+
+    def unread(self, files: Iterable[SourceFile]) -> Iterator[Found]:
+        paths = {file.path for file in self.files}
+        return (Found(file, file.path in paths) for file in files if file not in self.files)
+
+
+def after(files: tuple[SourceFile, ...] = (), version: int | None = None, table_id: str | None = None) -> Position:
+    read = TableSlice("t", version, table_id=table_id) if version is not None else None
+    return Position(files=lambda: Seen(files) if files else None, table=lambda _: read)
+
+
+def table_id(path: str) -> str:
+    return str(DeltaTable(path).metadata().id)
 
 
 def test_full_reads_all_files_again(tmp_path: Path) -> None:
@@ -44,6 +67,22 @@ def test_incremental_reads_what_no_committed_batch_has_read(tmp_path: Path) -> N
     )
 
 
+def test_a_replaced_file_is_read_again_and_it_is_said(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(name)
+    first = list_files(str(tmp_path))
+    (tmp_path / "b.csv").write_text("another")
+    slice_, reason = next_slice(str(tmp_path), load_mode="incremental", position=after(first))
+    assert slice_ == FileSlice(list_files(str(tmp_path))[1:])
+    assert reason == "1 file of 2 not read before, 1 of them replaced since they were read"
+
+
+def test_files_that_are_not_whole_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a")
+    ready = Readiness(marker="_DONE")
+    assert next_slice(str(tmp_path), ready=ready) == (None, "no files; 1 file not whole yet, left for later")
+
+
 def test_nothing_there_is_no_slice_or_an_error_as_the_contract_says(tmp_path: Path) -> None:
     assert next_slice(str(tmp_path), pattern="*.csv") == (None, "no files match `*.csv`")
     with pytest.raises(RunError, match="nothing to read"):
@@ -54,11 +93,12 @@ def test_a_table_is_read_whole_then_by_versions(tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     write_deltalake(path, pa.table({"a": [1]}))
     write_deltalake(path, pa.table({"a": [2]}), mode="append")
-    assert next_slice(path) == (TableSlice(path, 1), "full load of version 1")
+    now = TableSlice(path, 1, table_id=table_id(path))
+    assert next_slice(path) == (now, "full load of version 1")
     slice_, reason = next_slice(path, load_mode="incremental", position=after(version=0))
-    assert (slice_, reason) == (TableSlice(path, 1, 0), "versions 1 to 1")
+    assert (slice_, reason) == (replace(now, after_version=0), "versions 1 to 1")
     slice_, reason = next_slice(path, load_mode="incremental", position=after())
-    assert (slice_, reason) == (TableSlice(path, 1), "full load of version 1: no batch was committed before")
+    assert (slice_, reason) == (now, "full load of version 1: no batch was committed before")
 
 
 def test_compaction_of_a_source_table_is_no_new_data(tmp_path: Path) -> None:
@@ -75,6 +115,9 @@ def test_a_replaced_source_table_is_an_error_and_not_a_silent_skip(tmp_path: Pat
     write_deltalake(path, pa.table({"a": [1]}))
     with pytest.raises(RunError, match="version 5 was read before"):
         next_slice(path, load_mode="incremental", position=after(version=5))
+    with pytest.raises(RunError, match="it is another table now") as told:
+        next_slice(path, load_mode="incremental", position=after(version=0, table_id="other"))
+    assert "lakelogic reload" in str(told.value.problem.hint) and "load_mode=full" in str(told.value.problem.hint)
 
 
 def test_a_missing_table_is_refused(tmp_path: Path) -> None:
