@@ -38,6 +38,26 @@ def test_good_rows_only_need_one_job(tmp_path: Path, spark_session: Any) -> None
     assert _work(spark_session)["jobs"] - before["jobs"] <= 1
 
 
+def test_the_next_run_finds_its_code_compiled(tmp_path: Path, spark_session: Any) -> None:
+    """The time of the run must not stand in generated code, or every run would compile and warm up its own."""
+    compiled = []
+    for number in range(3):
+        folder = tmp_path / f"run{number}"
+        folder.mkdir()
+        _write_source(folder)
+        _write_contract(folder, 5)
+        before = _compilations(spark_session)
+        DataProcessor(folder / "contract.yaml", spark=spark_session).run()
+        compiled.append(_compilations(spark_session) - before)
+    assert compiled[0] > 0
+    assert compiled[1:] == [0, 0]
+
+
+def _compilations(spark: Any) -> int:
+    metrics = spark.sparkContext._jvm.org.apache.spark.metrics.source.CodegenMetrics
+    return int(metrics.METRIC_COMPILATION_TIME().getCount())
+
+
 def _write_source(folder: Path, *, bad: bool = True) -> int:
     lines = ["id,amount,name"]
     lines += [f"{i},{'abc' if bad and i % 100 == 0 else i},{'n' * 40}{i}" for i in range(ROWS)]

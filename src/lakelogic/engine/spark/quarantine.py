@@ -11,6 +11,7 @@ from sqlglot import exp
 from lakelogic.core.keys import MaskKeys
 from lakelogic.engine.protocol import StageInput
 from lakelogic.engine.spark.files import join_path, list_written, read_staged
+from lakelogic.engine.spark.instants import by_reference
 from lakelogic.engine.spark.masking import apply_masking
 from lakelogic.engine.spark.relations import Relations
 from lakelogic.engine.spark.stage import observe, read_observations, write_files
@@ -37,7 +38,7 @@ def write_rejected(
     relations.add(REJECTED_RELATION, read_staged(relations.spark, rejected))
     unfolded, tally = observe(_with_readable_records(relations.query(stage.unfold)), stage.rejected_counts)
     relations.add(UNFOLDED_RELATION, unfolded)
-    query = stage.quarantine.transform(_joined_arrays)
+    query = by_reference(stage.quarantine.transform(_joined_arrays))
     write_files(relations.query(apply_masking(query, keys, relations)), join_path(root, folder))
     files = tuple(file for file in list_written(relations.spark, root, folder) if file.rows > 0)
     return files, read_observations(stage.rejected_counts, tally)

@@ -10,14 +10,17 @@ from pyspark.sql import functions as sf
 from sqlglot import exp
 
 from lakelogic.core.keys import MaskKeys
+from lakelogic.core.slices import FileSlice
 from lakelogic.engine.protocol import StageInput
 from lakelogic.engine.spark.constants import find_constants, statistics_off
 from lakelogic.engine.spark.files import join_path, list_written, plain_folder, read_staged
+from lakelogic.engine.spark.instants import by_reference
 from lakelogic.engine.spark.lines import Source
 from lakelogic.engine.spark.masking import apply_masking
 from lakelogic.engine.spark.reader import read_link, read_source
 from lakelogic.engine.spark.relations import Relations
 from lakelogic.engine.spark.render import render
+from lakelogic.engine.spark.splits import even_tasks
 from lakelogic.engine.spark.tally import Tally, take_tally
 from lakelogic.plan.files import Staged, StagedFile
 from lakelogic.plan.model import ACCEPTED, REJECTED, VERDICT_COLUMN, LinkRead, Observation, Segment, Stage
@@ -49,7 +52,8 @@ def run_stage(
         relations.add(link.name, read_link(relations.spark, link))
     last, counted, observed = _run_segments(relations, stage, keys)
     constants = find_constants(stage, source)
-    _write(last, join_path(*place), stage.partition_by, statistics_off(constants))
+    with even_tasks(relations.spark, _input_bytes(source)):
+        _write(last, join_path(*place), stage.partition_by, statistics_off(constants))
     rows, skipped = read.count()
     return Staged(
         accepted=tuple(replace(file, constants=constants) for file in _list_verdict(relations, place, ACCEPTED)),
@@ -65,6 +69,12 @@ def _read_input(relations: Relations, source: StageInput) -> Source:
     return Source(read_staged(relations.spark, source), rows=sum(file.rows for file in source.staged))
 
 
+def _input_bytes(source: StageInput) -> int:
+    if isinstance(source.slice, FileSlice):
+        return sum(file.size for file in source.slice.files)
+    return sum(file.size for file in source.staged)
+
+
 def _run_segments(
     relations: Relations, stage: Stage, keys: MaskKeys
 ) -> tuple[DataFrame, dict[str, _Counted], Tally | None]:
@@ -73,7 +83,8 @@ def _run_segments(
     observed: Tally | None = None
     frame = relations.spark.range(0).toDF("id")
     for segment in stage.segments:
-        frame = relations.query(apply_masking(segment.query, keys, relations))
+        query = by_reference(segment.query) if segment is stage.segments[-1] else segment.query
+        frame = relations.query(apply_masking(query, keys, relations))
         origin = _find_origin(segment, origins)
         if segment.counted and origin is None:
             frame, tally = take_tally(frame, {_ROWS: sf.count(sf.lit(1))})
