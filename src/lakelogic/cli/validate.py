@@ -32,7 +32,7 @@ def validate_command(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Report all mistakes in contracts, without starting an engine.
+    """Report all mistakes in contracts, without starting an engine; a warning does not fail.
 
     \b
     Examples:
@@ -51,9 +51,10 @@ def validate_command(
     else:
         for problem in problems:
             print_text(str(problem))
+    mistakes = sum(problem.severity == "error" for problem in problems)
     if not quiet:
-        say(_summary(found, len(problems)))
-    if problems:
+        say(_summary(found, mistakes, len(problems) - mistakes))
+    if mistakes:
         raise typer.Exit(EXIT_MISTAKES)
 
 
@@ -77,6 +78,7 @@ def _as_dict(problem: Problem) -> dict[str, Any]:
     place = problem.place
     return {
         "code": problem.code,
+        "severity": problem.severity,
         "message": problem.message,
         "file": place.file if place else None,
         "line": place.line if place else None,
@@ -86,10 +88,13 @@ def _as_dict(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _summary(found: Problems, count: int) -> str:
-    files = f"{len(found)} contract{'s' if len(found) != 1 else ''}"
+def _summary(found: Problems, mistakes: int, warnings: int) -> str:
     if not found:
         return "no contracts found"
-    if not count:
-        return f"{files} checked, no mistakes"
-    return f"{files} checked, {count} mistake{'s' if count != 1 else ''}"
+    told = [_count(mistakes, "mistake") if mistakes else "no mistakes"]
+    told += [_count(warnings, "warning")] if warnings else []
+    return f"{_count(len(found), 'contract')} checked, {', '.join(told)}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'s' if number != 1 else ''}"

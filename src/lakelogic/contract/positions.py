@@ -124,6 +124,9 @@ def _search(node: Any, parts: tuple[Part, ...], inside_item: bool) -> tuple[bool
     # Best is the way that reaches the last part; among those, the one that leaves out the fewest.
     if not parts:
         return (False, 0, ())
+    whole = ".".join(str(part) for part in parts)
+    if len(parts) > 1 and isinstance(node, YamlMap) and whole in node:
+        return (True, len(parts), (whole,))  # a key with dots, as table properties have
     best: tuple[bool, int, tuple[Part, ...]] = (False, 0, ())
     if inside_item:
         best = _search(node, parts[1:], True)

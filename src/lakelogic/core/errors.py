@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +22,19 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One mistake: a stable code, what is wrong, where, and what to write instead."""
+    """One mistake: a stable code, what is wrong, where, and what to write instead. A warning stops nothing."""
 
     code: str
     message: str
     place: Place | None = None
     hint: str | None = None
+    severity: Literal["error", "warning"] = "error"
 
     def __str__(self) -> str:
         where = f"{self.place}: " if self.place else ""
+        mark = "warning " if self.severity == "warning" else ""
         hint = f"\n    hint: {self.hint}" if self.hint else ""
-        return f"{where}{self.code} {self.message}{hint}"
+        return f"{where}{mark}{self.code} {self.message}{hint}"
 
 
 class LakeLogicError(Exception):

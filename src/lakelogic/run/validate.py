@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.loader import load_draft
+from lakelogic.contract.readers import check_readers
 from lakelogic.core.errors import ContractError, Problem
 from lakelogic.plan.build import check_contract
 
@@ -14,9 +15,11 @@ from lakelogic.plan.build import check_contract
 def validate_contract(
     path: str | os.PathLike[str], *, env: str | None = None, stage: str | None = None, overrides: Sequence[str] = ()
 ) -> tuple[Problem, ...]:
-    """Every mistake of a contract, in the order of the file; nothing is read but the contract."""
+    """Every mistake and warning of a contract, in the order of the file; nothing is read but the contract."""
     draft = load_draft(path, env=env, stage=stage, overrides=overrides)
-    found = [*draft.problems, *(check_contract(draft.contract) if draft.contract else ())]
+    found = [*draft.problems]
+    if draft.contract is not None:
+        found += [*check_contract(draft.contract), *check_readers(draft.contract)]
     return tuple(sorted(found, key=_position))
 
 

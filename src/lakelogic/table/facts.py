@@ -18,6 +18,7 @@ from lakelogic.plan.table_facts import TableFacts
 from lakelogic.plan.types import family, named
 from lakelogic.table.adopt import find_table
 from lakelogic.table.delta_schema import MASKING_KEY, delta_type
+from lakelogic.table.features import arrow_obstacle
 from lakelogic.table.protocol import TableShape
 
 _SPARK_NAMES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
@@ -80,7 +81,8 @@ def _name(node: Any) -> str:
 
 def _counts(table: DeltaTable, wanted: Collection[str]) -> tuple[int | None, dict[str, int]]:
     """Rows and NULLs from the statistics of the files; `wanted` columns are counted where those do not say."""
-    if _has_vectors(table):
+    if arrow_obstacle(table) is not None:
+        # Deletion vectors hide rows that statistics still count; of the others delta-rs reads no row.
         return None, {}
     actions = pa.table(table.get_add_actions(flatten=True))
     names = [field.name for field in table.schema().fields]
@@ -107,9 +109,3 @@ def _null_counts(actions: pa.Table, name: str, records: list[int]) -> list[Any]:
         counted: list[Any] = actions[f"null_count.{name}"].to_pylist()
         return counted
     return [None]
-
-
-def _has_vectors(table: DeltaTable) -> bool:
-    """Deletion vectors hide rows that statistics still count; of type widening delta-rs reads no row."""
-    features = table.protocol().reader_features or ()
-    return bool({"deletionVectors", "typeWidening"} & set(features))

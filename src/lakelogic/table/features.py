@@ -13,6 +13,12 @@ from sqlglot import exp
 
 from lakelogic.plan.model import Column
 
+_UNREAD = {
+    "deletionVectors": "deletion vectors",
+    "typeWidening": "type widening",
+    "v2Checkpoint": "checkpoints of version 2",
+    "vacuumProtocolCheck": "the vacuum protocol check",
+}
 # What each writer version had before features had names.
 _IMPLIED = (
     (2, TableFeatures.AppendOnly),
@@ -21,6 +27,17 @@ _IMPLIED = (
     (4, TableFeatures.ChangeDataFeed),
     (4, TableFeatures.GeneratedColumns),
 )
+
+
+def arrow_obstacle(table: DeltaTable) -> str | None:
+    """What keeps delta-rs from reading a table as Arrow, in words; None when it can.
+
+    Of column mapping it does not know: it looks for the columns under their logical names, and fills them with NULL.
+    """
+    if table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none":
+        return "column mapping"
+    found = sorted(set(table.protocol().reader_features or ()) & _UNREAD.keys())
+    return _UNREAD[found[0]] if found else None
 
 
 def needs_feature(columns: Iterable[Column]) -> bool:

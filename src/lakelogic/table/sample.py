@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +24,30 @@ def read_sample(path: str, version: int, *, run_id: str, limit: int) -> Sample:
     import pyarrow.dataset as ds
     from deltalake import DeltaTable
 
+    from lakelogic.table.features import arrow_obstacle
+
     if DeltaTable.is_deltatable(path):
-        dataset = DeltaTable(path, version=version).to_pyarrow_dataset()
+        table = DeltaTable(path, version=version)
+        if arrow_obstacle(table) is not None:
+            return _query_sample(table, run_id=run_id, limit=limit)
+        dataset = table.to_pyarrow_dataset()
     else:
         dataset = ds.dataset(path, format="parquet", partitioning="hive")
     of_run = pc.field("_lakelogic_run_id") == run_id if "_lakelogic_run_id" in dataset.schema.names else None
     head = dataset.scanner(filter=of_run).head(limit)
     return Sample(tuple(head.column_names), tuple(head.to_pylist()))
+
+
+def _query_sample(table: DeltaTable, *, run_id: str, limit: int) -> Sample:
+    """The same by delta-rs' query engine, which knows deletion vectors and column mapping."""
+    import pyarrow as pa
+    from deltalake import QueryBuilder
+
+    names = [field.name for field in table.schema().fields]
+    of_run = f"WHERE _lakelogic_run_id = '{run_id}' " if "_lakelogic_run_id" in names else ""
+    found = QueryBuilder().register("t", table).execute(f"SELECT * FROM t {of_run}LIMIT {limit}")
+    head = pa.table(found.read_all()).select(names)
+    return Sample(tuple(names), tuple(head.to_pylist()))
 
 
 def read_rows(path: str) -> Sample:

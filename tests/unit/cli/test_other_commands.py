@@ -70,6 +70,7 @@ def test_validate_gives_json(lakelogic: Any, problems: dict[str, tuple[Problem, 
     assert told == [
         {
             "code": "LL111",
+            "severity": "error",
             "message": "wrong",
             "file": "a.yaml",
             "line": 3,
@@ -85,6 +86,16 @@ def test_validate_says_all_is_well(lakelogic: Any, problems: dict[str, tuple[Pro
     outcome = lakelogic("validate", str(tmp_path))
     assert (outcome.code, outcome.stdout) == (0, "")
     assert "no mistakes" in outcome.stderr
+
+
+def test_a_warning_is_told_and_fails_nothing(
+    lakelogic: Any, problems: dict[str, tuple[Problem, ...]], tmp_path: Path
+) -> None:
+    (tmp_path / "a.yaml").touch()
+    problems["a.yaml"] = (Problem("LL181", "mind this", Place("a.yaml", 3, 1), severity="warning"),)
+    outcome = lakelogic("validate", str(tmp_path))
+    assert (outcome.code, outcome.stdout) == (0, "a.yaml:3:1: warning LL181 mind this\n")
+    assert "no mistakes, 1 warning" in outcome.stderr
 
 
 def test_a_folder_is_searched_for_contracts(tmp_path: Path) -> None:

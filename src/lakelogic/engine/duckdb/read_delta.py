@@ -63,6 +63,9 @@ def masking_of(slice_: TableSlice) -> dict[str, str]:
 
 
 def dataset_of(table: DeltaTable, path: str) -> ds.Dataset:
+    if table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none":
+        # delta-rs would not fail: it finds no column under its logical name, and shows NULL everywhere.
+        raise CapabilityError(f"the DuckDB engine cannot read `{path}`: column mapping", hint="use engine: spark")
     try:
         return table.to_pyarrow_dataset()
     except DeltaError as error:
