@@ -13,6 +13,7 @@ from lakelogic.core.settings import Settings
 from lakelogic.table.location import (
     control_folder,
     is_catalog_name,
+    refuse_folder,
     resolve_location,
     resolve_quarantine,
     state_folder,
@@ -55,13 +56,16 @@ def find_places(
         parent, name = os.path.split(target.path.rstrip("/"))
         target = replace(target, staging=os.path.join(parent, f".{name}.versions"))
     state = str(settings.state) if settings.state else None
-    return Places(
+    places = Places(
         read_from,
         target,
         quarantine,
         control_folder(target, contract.dataset, state=state),
         state_folder(target, state=state),
     )
+    for path in (target.path, quarantine.path, places.control):
+        refuse_folder(path or "")
+    return places
 
 
 def link_path(contract: Contract, settings: Settings, path: str) -> str:

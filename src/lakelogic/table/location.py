@@ -10,10 +10,12 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
-from lakelogic.core.errors import PlanError
+from lakelogic.core.errors import CapabilityError, PlanError
 from lakelogic.table.protocol import TableLocation
 
 CONTROL_FOLDER = "_lakelogic"
+# Also what an address would decode: `%20` is looked for as a blank.
+_NOT_IN_AN_ADDRESS = re.compile(r"[\[\]\\^|]|%[0-9A-Fa-f]{2}")
 SESSION_CATALOG = "spark_catalog"
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 _DOTTED = re.compile(r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*){1,2}$")
@@ -53,6 +55,17 @@ def resolve_quarantine(
         name = _quarantine_name(target.name)
         return resolve_location(name, base=base, warehouse=warehouse, catalogs=catalogs)
     return replace(target, name=f"{target.name.rstrip('/')}_quarantine", path=f"{target.path}_quarantine")
+
+
+def refuse_folder(path: str) -> None:
+    """Raise where delta-rs could not keep a table: it takes the path for part of an address, and panics or is lost."""
+    found = _NOT_IN_AN_ADDRESS.search(path)
+    if found is not None:
+        raise CapabilityError(
+            f"no table can be kept below a folder with `{found.group()}` in its name: `{path}`",
+            code="LL312",
+            hint="choose another target_path, quarantine.target_path or LAKELOGIC_STATE",
+        )
 
 
 def find_companions(path: str) -> dict[str, TableLocation]:
