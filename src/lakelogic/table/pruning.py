@@ -2,7 +2,8 @@
 
 Every row of the table that has a key of the batch keeps the condition; a doubt makes it wider, never
 narrower. It comes from the keys of the staged files and from the bounds that the table's log has of each
-of its files: where the keys lie in separated clusters, so do the ranges.
+of its files: where the keys lie in separated clusters, so do the ranges. Literals are values of the log only, never
+keys of the batch: the condition is kept in the log and shown by Spark (docs/decisions/0026).
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def _key_predicate(
     if column.name in shape.partition_by:
         return _partition_predicate(name, files, column)
     try:
-        ranges = find_ranges(_bounds(table, column), root, files, column)
+        bounds, complete = _bounds(table, column)
+        ranges = round_outward(find_ranges(bounds if complete else None, root, files, column), bounds)
     except (ValueError, OverflowError, pa.ArrowException):
         # A date outside of Python's years, for one: Spark may know it, we cannot name it.
         return None
@@ -86,7 +88,7 @@ def find_ranges(bounds: Sequence[Range] | None, root: str, files: Sequence[Stage
     rows = sum(file.rows for file in files)
     if bounds is None or rows > _MAX_ROWS or len(bounds) > _MAX_FILES:
         whole = _footer_range(root, files, column)
-        return [whole] if whole else []
+        return [(_typed(whole[0], column.type), _typed(whole[1], column.type))] if whole else []
     hit: dict[int, Range] = {}
     low: Any = None
     high: Any = None
@@ -102,6 +104,29 @@ def find_ranges(bounds: Sequence[Range] | None, root: str, files: Sequence[Stage
         return []
     # No file can hold a key: the batch's own range tells Delta so.
     return _joined(sorted(hit.values())) if hit else [(low, high)]
+
+
+def round_outward(ranges: Sequence[Range], bounds: Sequence[Range]) -> list[Range]:
+    """The ranges with ends that are bounds of files; an end beyond all of them is open (None)."""
+    ends = sorted({end for pair in bounds for end in pair})
+    rounded = []
+    for low, high in ranges:
+        first, last = bisect_right(ends, low) - 1, bisect_left(ends, high)
+        rounded.append((ends[first] if first >= 0 else None, ends[last] if last < len(ends) else None))
+    return [] if (None, None) in rounded else _without_overlaps(rounded)
+
+
+def _without_overlaps(ranges: Sequence[Range]) -> list[Range]:
+    """Sorted ranges, of which only the first may be open below and only the last above."""
+    merged: list[Range] = []
+    for low, high in ranges:
+        reaches = merged and (merged[-1][1] is None or low is None or low <= merged[-1][1])
+        if not reaches:
+            merged.append((low, high))
+            continue
+        before = merged[-1][1]
+        merged[-1] = (merged[-1][0], None if before is None or high is None else max(before, high))
+    return [] if (None, None) in merged else merged
 
 
 def count_repeated(root: str, files: Sequence[StagedFile], shape: TableShape, keys: Sequence[str]) -> int | None:
@@ -156,20 +181,20 @@ def _gap(low: Any, high: Any) -> float:
             return 0.0
 
 
-def _bounds(table: DeltaTable, column: Column) -> list[Range] | None:
-    """What the log says of each file; None where it is silent about one of them."""
+def _bounds(table: DeltaTable, column: Column) -> tuple[list[Range], bool]:
+    """What the log says of files, and whether it says something of each."""
     actions = pa.table(table.get_add_actions(flatten=True))
     names = (f"min.{column.name}", f"max.{column.name}")
     if not set(names) <= set(actions.column_names):
         # A table without files has no bounds, and nothing that could match.
-        return None if actions.num_rows else []
-    lows, highs = (actions.column(name).to_pylist() for name in names)
-    if None in lows or None in highs:
-        return None
+        return [], not actions.num_rows
+    pairs = zip(*(actions.column(name).to_pylist() for name in names), strict=True)
+    known = [(low, high) for low, high in pairs if low is not None and high is not None]
+    complete = len(known) == actions.num_rows
     if column.type.this in _INSTANT:
         # The log keeps milliseconds and may have cut the rest off.
-        highs = [high + timedelta(milliseconds=1) for high in highs]
-    return list(zip(lows, highs, strict=True))
+        known = [(low, high + timedelta(milliseconds=1)) for low, high in known]
+    return known, complete
 
 
 def _footer_range(root: str, files: Sequence[StagedFile], column: Column) -> Range | None:
@@ -185,6 +210,17 @@ def _footer_range(root: str, files: Sequence[StagedFile], column: Column) -> Ran
     return (min(lows), max(highs)) if lows else None
 
 
+def _typed(value: Any, type_: exp.DataType) -> Any:
+    """A bound of a footer, which is written as the log would write it, as a value to compare."""
+    if type_.this == exp.DataType.Type.DECIMAL:
+        return Decimal(str(value))
+    if not isinstance(value, str):
+        return value
+    if type_.this == exp.DataType.Type.DATE:
+        return date.fromisoformat(value)
+    return datetime.fromisoformat(value) if type_.this in _INSTANT else value
+
+
 def first_value(root: str, files: Sequence[StagedFile], column: Column) -> Any:
     """A lower bound of a column's values in staged files, by their footers; None where these do not say."""
     found = _footer_range(root, files, column) if column.type.this in _RANGED else None
@@ -192,11 +228,17 @@ def first_value(root: str, files: Sequence[StagedFile], column: Column) -> Any:
 
 
 def render_ranges(name: str, ranges: Sequence[Range], type_: exp.DataType) -> str:
-    """The condition that a column lies in one of the ranges."""
+    """The condition that a column lies in one of the ranges; an end that is None is open."""
     parts = []
     for low, high in ranges:
-        first, last = render_literal(low, type_), render_literal(high, type_)
-        parts.append(f"{name} = {first}" if first == last else f"{name} BETWEEN {first} AND {last}")
+        first, last = (None if end is None else render_literal(end, type_) for end in (low, high))
+        match first, last:
+            case None, _:
+                parts.append(f"{name} <= {last}")
+            case _, None:
+                parts.append(f"{name} >= {first}")
+            case _:
+                parts.append(f"{name} = {first}" if first == last else f"{name} BETWEEN {first} AND {last}")
     return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
 
 

@@ -18,7 +18,15 @@ from tests.integration.table.conftest import column
 
 from lakelogic.plan.files import StagedFile
 from lakelogic.table.protocol import TableShape
-from lakelogic.table.pruning import MAX_RANGES, count_repeated, find_ranges, render_literal, target_predicate
+from lakelogic.table.pruning import (
+    MAX_RANGES,
+    _bounds,
+    count_repeated,
+    find_ranges,
+    render_literal,
+    round_outward,
+    target_predicate,
+)
 
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 # By type: the n-th value in order.
@@ -84,13 +92,33 @@ def test_no_row_that_could_match_is_left_out(type_: str, tmp_path: Path) -> None
 
 def test_separated_clusters_become_ranges_and_gaps_are_not_read(tmp_path: Path) -> None:
     table = _table(tmp_path, "bigint", [list(range(low, low + 100)) for low in range(0, 1000, 100)])
-    staged = _staged(tmp_path, "bigint", [105, 110, 950, 2000])
     shape = TableShape((column("k", "bigint"), column("n", "bigint")))
-    found = target_predicate(table, str(tmp_path), staged, shape, ["k"], alias="t")
-    assert found == "(t.`k` BETWEEN 105L AND 110L OR t.`k` = 950L)"
-    # No file can hold these: the batch's own range, which no file meets.
-    fresh = _staged(tmp_path, "bigint", [2000, 3000])
-    assert target_predicate(table, str(tmp_path), fresh, shape, ["k"], alias="") == "`k` BETWEEN 2000L AND 3000L"
+
+    def found(keys: list[int]) -> str:
+        return target_predicate(table, str(tmp_path), _staged(tmp_path, "bigint", keys), shape, ["k"], alias="t")
+
+    # The bounds of the files that can hold a key, and no key of the batch itself.
+    assert found([105, 110, 950, 2000]) == "(t.`k` BETWEEN 100L AND 199L OR t.`k` BETWEEN 900L AND 999L)"
+    assert found([105, 205]) == "(t.`k` BETWEEN 100L AND 199L OR t.`k` BETWEEN 200L AND 299L)"
+    assert found([199, 200]) == "(t.`k` = 199L OR t.`k` = 200L)"
+    # No file can hold these: the range is open where no bound comes.
+    assert found([2000, 3000]) == "t.`k` >= 999L"
+    assert found([-7]) == "t.`k` <= 0L"
+    assert found([-7, 3000]) == "TRUE"
+
+
+@pytest.mark.parametrize("type_", [name for name in _VALUES if name not in ("double", "boolean", "timestamp_ntz")])
+def test_every_literal_stands_in_the_log(type_: str, tmp_path: Path) -> None:
+    table = _table(tmp_path, type_, [list(range(low, low + 100)) for low in range(0, 1000, 100)])
+    bounds, complete = _bounds(table, column("k", type_))
+    assert complete
+    ends = {end for pair in bounds for end in pair} | {None}
+    chance = random.Random(type_)
+    for size in (1, 3, 10):
+        staged = _staged(tmp_path, type_, sorted(chance.randrange(-50, 1050) for _ in range(size)))
+        for known in (bounds, None):  # None: where the log is silent about a file
+            ranges = round_outward(find_ranges(known, str(tmp_path), staged, column("k", type_)), bounds)
+            assert {end for pair in ranges for end in pair} <= ends
 
 
 def test_many_clusters_become_few_ranges(tmp_path: Path) -> None:
