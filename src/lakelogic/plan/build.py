@@ -16,7 +16,7 @@ from lakelogic.plan.dataset_rules import columns_of, compile_dataset_rule, uniqu
 from lakelogic.plan.envelopes import envelope_gate
 from lakelogic.plan.events import reads_envelopes, soft_columns
 from lakelogic.plan.finish import Finish, finish_stages
-from lakelogic.plan.history import history_columns, plan_history
+from lakelogic.plan.history import date_deletes, history_columns, plan_history
 from lakelogic.plan.history_checks import check_history
 from lakelogic.plan.intake import start_stage
 from lakelogic.plan.judge import judge_rows
@@ -109,6 +109,7 @@ def _compile(
     _run_steps(bench, "post")
     judge_rows(bench, "post", text=False)
     prepare_merge(bench)
+    date_deletes(bench)
     check_history(bench)
     return bench, _dataset_checks(bench, bench.relation)
 

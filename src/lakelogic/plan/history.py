@@ -10,8 +10,9 @@ from sqlglot import exp
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.materialization import Materialization, Scd2
 from lakelogic.plan.checks import Failure
-from lakelogic.plan.expressions import cast, column, text
-from lakelogic.plan.model import DELETE_COLUMN, HIDDEN_PREFIX, Column
+from lakelogic.plan.expressions import case, cast, column, text
+from lakelogic.plan.model import DELETE_COLUMN, EVENT_TIME_COLUMN, HIDDEN_PREFIX, Column
+from lakelogic.plan.stage_builder import Output, keep
 from lakelogic.plan.types import family, named, string_type
 from lakelogic.plan.workbench import Workbench
 from lakelogic.plan.writes import Write, WriteScd2
@@ -50,6 +51,21 @@ def end_failures(bench: Workbench, names: Sequence[str]) -> list[Failure]:
             too_late, name=words, message=f"Rule failed: {words}", category="validity", kind="key", column=found.name
         )
     ]
+
+
+def date_deletes(bench: Workbench) -> None:
+    """A change event that deletes tells its key only: what it ends, it ends when it happened."""
+    target = bench.contract.materialization
+    if target is None or target.strategy != "scd2" or EVENT_TIME_COLUMN not in bench.relation.hidden:
+        return
+    found = bench.relation.find(history_of(target).timestamp_field or "")
+    if found is None or family(found.type) not in {"date", "timestamp"}:
+        return  # told by the checks of a history
+    happened = cast(column(EVENT_TIME_COLUMN), found.type)
+    told = exp.Coalesce(this=column(found.name), expressions=[happened])
+    dated = Output(found, case([(column(DELETE_COLUMN), told)], column(found.name)))
+    outputs = [dated if c.name == found.name else keep(c) for c in bench.relation.columns]
+    bench.builder.project("date deletes", outputs)
 
 
 def plan_history(contract: Contract, staged: Sequence[Column], lineage: Sequence[str]) -> WriteScd2:
