@@ -16,9 +16,11 @@ SOURCE = REPO / "src" / "lakelogic"
 LONGEST_MODULE = 400
 FORBIDDEN_NAMES = {"utils", "util", "helper", "helpers", "manager", "base", "data", "info_", "common", "misc"}
 
-# Calls that bring rows to the driver or break Spark Connect. An entry here needs its reason.
+# Calls that bring rows to the driver, break Spark Connect, keep rows that may be computed again, or give a row an
+# identity that changes when they are. An entry here needs its reason.
 FORBIDDEN_CALLS = re.compile(
     r"\.collect\(|\.toPandas\(|\._jvm\b|\._jsc\b|\.rdd\b|\.toLocalIterator\(|\.persist\(|\.cache\(\)"
+    r"|\.localCheckpoint\(|monotonically_increasing_id\("
 )
 ALLOWED_CALLS = {
     "engine/duckdb/reader.py": "a polars LazyFrame that the caller handed over; DuckDB runs in this process",

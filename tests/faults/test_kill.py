@@ -65,16 +65,21 @@ def test_killed_append_on_duckdb_heals(point: str, tmp_path: Path, undisturbed: 
     _assert_healed(estate, undisturbed(estate, "append"))
 
 
-@pytest.mark.parametrize("moment_s", MOMENTS_S)
-def test_append_killed_at_any_moment_heals(moment_s: float, tmp_path: Path, undisturbed: Any) -> None:
+@pytest.mark.parametrize(
+    ("moment_s", "how"),
+    [*((moment_s, signal.SIGKILL) for moment_s in MOMENTS_S), (0.9, signal.SIGTERM), (1.4, signal.SIGTERM)],
+)
+def test_append_killed_at_any_moment_heals(
+    moment_s: float, how: signal.Signals, tmp_path: Path, undisturbed: Any
+) -> None:
     estate = make_estate(tmp_path / "killed", "duckdb", "append")
     estate.drop("first.csv", FIRST)
     estate.run()
     estate.drop("second.csv", SECOND)
     process = estate.start()
     time.sleep(moment_s)
-    process.kill()
-    process.communicate()
+    process.send_signal(how)
+    process.communicate(timeout=10)
     _assert_healed_or_idle(estate, undisturbed(estate, "append"))
 
 

@@ -71,3 +71,29 @@ def test_a_catalog_name_is_created_under_its_name(tmp_path: Path, spark_session:
     finally:
         spark_session.sql("DROP SCHEMA IF EXISTS spark_catalog.ddl_shop CASCADE")
         spark_session.sql("DROP SCHEMA IF EXISTS spark_catalog.quarantine CASCADE")
+
+
+def test_masked_views_are_made_where_a_catalog_keeps_them(
+    tmp_path: Path, spark_session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The session of the tests keeps its catalog in memory; here it counts as one that lasts."""
+    monkeypatch.setattr("lakelogic.run.ddl_apply.keeps_views", lambda spark, location: True)
+    contract = tmp_path / "contract.yaml"
+    view = "views: [{ name: masked, columns: { place: 'NULL' } }]\n"
+    contract.write_text(CONTRACT.replace("lake/orders", "ddl_views.orders").split("  table_properties")[0] + view)
+    (tmp_path / "landing").mkdir()
+    (tmp_path / "landing/a.jsonl").write_text(json.dumps({"order_id": 1, "place": {"city": "B", "zip": "1"}}))
+    try:
+        report = apply_ddl(load_checked(contract), Settings(), lambda: spark_session)
+        assert [s.applied for s in report.statements] == [True, True, True]
+        assert report.notes == ()
+        with DataProcessor(contract, spark=spark_session) as processor:
+            processor.run()
+        seen = spark_session.table("spark_catalog.ddl_views.masked").select("order_id", "place").collect()
+        assert [tuple(row) for row in seen] == [(1, None)]
+        # A second time the view is made anew, and is the same.
+        again = apply_ddl(load_checked(contract), Settings(), lambda: spark_session)
+        assert [(s.table, s.applied) for s in again.statements] == [(report.statements[2].table, True)]
+    finally:
+        spark_session.sql("DROP SCHEMA IF EXISTS spark_catalog.ddl_views CASCADE")
+        spark_session.sql("DROP SCHEMA IF EXISTS spark_catalog.quarantine CASCADE")
