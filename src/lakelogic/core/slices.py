@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+RUN_ID_COLUMN = "_lakelogic_run_id"  # of a table that LakeLogic wrote: which run a row is from
+
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
@@ -31,6 +33,7 @@ class TableSlice:
     version: int
     after_version: int | None = None
     table_id: str | None = None  # another one at the same path is another table
+    run_ids: tuple[str, ...] = ()  # the new rows are those that carry one of these; empty: those of the added files
 
 
 @dataclass(frozen=True, slots=True)

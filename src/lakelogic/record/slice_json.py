@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any, assert_never
 
 from lakelogic.core.errors import RunError
@@ -27,9 +28,8 @@ def encode_slice(slice_: Slice) -> str:
                 "kind": "files",
                 "files": [_encode_file(file) for file in files],
             }
-        case TableSlice(path, version, after_version, table_id):
-            node = {"kind": "table", "path": path, "version": version, "after_version": after_version}
-            node |= {"table_id": table_id} if table_id is not None else {}
+        case TableSlice():
+            node = {"kind": "table", **asdict(slice_)}
         case TopicSlice(topic, ranges, topic_id):
             offsets = [[part.partition, part.start, part.end] for part in ranges]
             node = {"kind": "topic", "topic": topic, "topic_id": topic_id, "ranges": offsets}
@@ -50,8 +50,9 @@ def decode_slice(text: str) -> StoredSlice:
         case {"kind": "files", "files": list(files)}:
             return FileSlice(tuple(SourceFile(*identity) for identity in files))
         case {"kind": "table", "path": path, "version": version, "after_version": after_version, **more}:
-            table_id = more.get("table_id")
-            return TableSlice(path, version, after_version, str(table_id) if table_id is not None else None)
+            # Slices of earlier versions have neither.
+            told: Any = more
+            return TableSlice(path, version, after_version, told.get("table_id"), tuple(told.get("run_ids", ())))
         case {"kind": "topic", "topic": topic, "topic_id": topic_id, "ranges": list(ranges)}:
             return TopicSlice(topic, tuple(OffsetRange(*offsets) for offsets in ranges), topic_id)
         case _:

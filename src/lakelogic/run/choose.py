@@ -9,7 +9,7 @@ from lakelogic.contract.contract import Contract
 from lakelogic.contract.kafka import Kafka
 from lakelogic.contract.source import Source
 from lakelogic.core.errors import CapabilityError
-from lakelogic.core.slices import Slice, TopicSlice
+from lakelogic.core.slices import Slice, TableSlice, TopicSlice
 from lakelogic.engine.registry import READS_TOPICS
 from lakelogic.record.journal import Journal
 from lakelogic.run.places import Places, require_source
@@ -17,6 +17,7 @@ from lakelogic.source.files import changed_file
 from lakelogic.source.kafka_client import describe_topic
 from lakelogic.source.listing import Readiness
 from lakelogic.source.next_slice import Position, next_slice
+from lakelogic.source.table_news import lost_rows
 from lakelogic.source.topics import lost_messages, next_topic_slice
 
 
@@ -47,6 +48,7 @@ def choose_slice(contract: Contract, places: Places, journal: Journal | None, as
         position=position,
         on_empty=source.on_empty if source else "skip",
         ready=_readiness(source, asked) if source and not given else None,
+        repeatable=contract.materialization is None or contract.materialization.strategy != "append",
     )
 
 
@@ -63,6 +65,8 @@ def lost_slice(contract: Contract, slice_: Slice) -> str | None:
         if kafka is None or kafka.topic != slice_.topic:
             return f"topic `{slice_.topic}` is not the contract's source any more"
         return lost_messages(slice_, describe_topic(kafka.bootstrap_servers, kafka.topic))
+    if isinstance(slice_, TableSlice):
+        return lost_rows(slice_)
     changed = changed_file(slice_)
     return f"`{changed}` changed since it was listed" if changed else None
 

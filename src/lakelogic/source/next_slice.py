@@ -10,7 +10,8 @@ from lakelogic.core.errors import RunError
 from lakelogic.core.slices import FileSlice, Slice, SourceFile, TableSlice
 from lakelogic.source.files import list_files, sort_files
 from lakelogic.source.listing import Listing, Readiness
-from lakelogic.source.tables import WAYS_ON, find_table_id, find_version, has_new_rows, is_delta_table
+from lakelogic.source.table_news import find_news
+from lakelogic.source.tables import WAYS_ON, find_table_id, find_version, is_delta_table
 
 LoadMode = Literal["full", "incremental", "cdc"]
 OnEmpty = Literal["skip", "fail"]
@@ -54,14 +55,18 @@ def next_slice(
     position: Position | None = None,
     on_empty: OnEmpty = "skip",
     ready: Readiness | None = None,
+    repeatable: bool = False,
 ) -> tuple[Slice | None, str]:
-    """The slice to read and the reason for it; None when there is nothing to read."""
+    """The slice to read and the reason for it; None when there is nothing to read.
+
+    `repeatable`: rows that are read a second time do no harm.
+    """
     before = position or nothing_read()
     if load_mode == "cdc":
         load_mode = "incremental"  # events are read once; what is inside of them is for the plan
     # A folder with a Delta log is a table unless the contract says that its files are something else.
     if format == "delta" or (format is None and is_delta_table(path)):
-        chosen, reason = _next_table_slice(path, load_mode, before)
+        chosen, reason = _next_table_slice(path, load_mode, before, repeatable=repeatable)
     else:
         chosen, reason = _next_file_slice(Listing(path, pattern, ready or Readiness()), load_mode, before)
     if chosen is None and on_empty == "fail":
@@ -107,7 +112,9 @@ def _left_for_later(listing: Listing) -> str:
     return f"; {_count(listing.waiting)} not whole yet, left for later" if listing.waiting else ""
 
 
-def _next_table_slice(path: str, load_mode: LoadMode, position: Position) -> tuple[Slice | None, str]:
+def _next_table_slice(
+    path: str, load_mode: LoadMode, position: Position, *, repeatable: bool
+) -> tuple[Slice | None, str]:
     version = find_version(path)
     if version is None:
         list_files(path)  # raises with near misses when the folder itself is missing
@@ -118,9 +125,11 @@ def _next_table_slice(path: str, load_mode: LoadMode, position: Position) -> tup
         why = ": no batch was committed before" if load_mode == "incremental" else ""
         return now, f"full load of version {version}{why}"
     _require_same_table(before, now)
-    if not has_new_rows(path, after_version=before.version, version=version):
+    news = find_news(replace(now, after_version=before.version), repeatable=repeatable)
+    if news is None:
         return None, f"no rows were added since version {before.version}"
-    return replace(now, after_version=before.version), f"versions {before.version + 1} to {version}"
+    by_run = f", by their run: the files of {_count(len(news.run_ids), 'run')} are gone" if news.run_ids else ""
+    return news, f"versions {before.version + 1} to {version}{by_run}"
 
 
 def _require_same_table(before: TableSlice, now: TableSlice) -> None:
@@ -134,5 +143,5 @@ def _require_same_table(before: TableSlice, now: TableSlice) -> None:
     raise RunError(what, code="LL434", hint=WAYS_ON)
 
 
-def _count(files: int) -> str:
-    return "1 file" if files == 1 else f"{files} files"
+def _count(number: int, noun: str = "file") -> str:
+    return f"1 {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,16 +1,13 @@
-"""Delta tables as sources: which version there is, and whether it holds rows that were not read yet."""
+"""Delta tables as sources: which version there is, and whether it is still the same table."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
-
-from lakelogic.core.errors import RunError
 
 _COMMIT = re.compile(r"^(\d{20})\.json$")
 _CHECKPOINT = re.compile(r"^(\d{20})\.checkpoint\.")
@@ -25,12 +22,12 @@ WAYS_ON = (
 
 def is_delta_table(path: str) -> bool:
     """Whether a local folder is a Delta table."""
-    return os.path.isdir(_log(path)) and find_version(path) is not None
+    return os.path.isdir(log_folder(path)) and find_version(path) is not None
 
 
 def find_version(path: str) -> int | None:
     """The newest version of a table; read off the log's file names, which needs no library and no JVM."""
-    log = _log(path)
+    log = log_folder(path)
     if not log.is_dir():
         return None
     matches = (_COMMIT.match(name) or _CHECKPOINT.match(name) for name in os.listdir(log))
@@ -45,24 +42,5 @@ def find_table_id(path: str) -> str | None:
         return None  # a feature that delta-rs does not know; the engine may
 
 
-def has_new_rows(path: str, *, after_version: int, version: int) -> bool:
-    """Whether a commit after one version, up to another, added files with new rows (OPTIMIZE adds none)."""
-    return any(_adds_rows(path, number) for number in range(after_version + 1, version + 1))
-
-
-def _adds_rows(path: str, number: int) -> bool:
-    commit = _log(path) / f"{number:020d}.json"
-    try:
-        lines = commit.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError as error:
-        raise RunError(
-            f"version {number} of `{path}` is no longer in its log, so what it added cannot be told",
-            code="LL434",
-            hint=f"{WAYS_ON}; to prevent it, keep the source's log longer (delta.logRetentionDuration)",
-        ) from error
-    actions = (json.loads(line) for line in lines if line)
-    return any(action["add"].get("dataChange", True) for action in actions if "add" in action)
-
-
-def _log(path: str) -> Path:
+def log_folder(path: str) -> Path:
     return Path(path.removeprefix("file://")) / "_delta_log"

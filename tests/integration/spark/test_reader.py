@@ -5,12 +5,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from deltalake import CommitProperties, DeltaTable, write_deltalake
 
 from lakelogic.core.errors import CapabilityError, PlanError
-from lakelogic.core.slices import FileSlice, FrameSlice, TableSlice
+from lakelogic.core.slices import RUN_ID_COLUMN, FileSlice, FrameSlice, TableSlice
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.engine.spark.reader import inspect_source, read_source
+from lakelogic.source.table_news import find_news
 
 pytestmark = pytest.mark.spark
 Slices = Callable[..., FileSlice]
@@ -308,3 +311,26 @@ def test_new_rows_behind_a_deletion_vector_are_refused_not_lost(spark_session: A
     spark_session.sql(f"DELETE FROM delta.`{path}` WHERE id = 11")
     with pytest.raises(CapabilityError, match="deletion vectors"):
         read_source(spark_session, ReadSpec("delta"), TableSlice(path, 2, after_version=0))
+
+
+def test_new_rows_of_a_table_are_found_after_compaction_and_vacuum(spark_session: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "bronze")
+    for number in range(3):
+        told = json.dumps({"app_id": "lakelogic:bronze", "batch": number, "run_id": f"run-{number}"})
+        properties = CommitProperties(custom_metadata={"userMetadata": told})
+        rows = pa.table({"id": [number, 10 + number], RUN_ID_COLUMN: [f"run-{number}"] * 2})
+        write_deltalake(path, rows, mode="append", commit_properties=properties)
+    DeltaTable(path).optimize.compact()
+    by_files = find_news(TableSlice(path, 3, 0), repeatable=False)
+    assert by_files == TableSlice(path, 3, 0)
+    assert _ids(spark_session, by_files) == [1, 2, 11, 12]
+    DeltaTable(path).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+    by_runs = find_news(TableSlice(path, 3, 0), repeatable=False)
+    assert by_runs == TableSlice(path, 3, 0, run_ids=("run-1", "run-2"))
+    assert _ids(spark_session, by_runs) == [1, 2, 11, 12]
+
+
+def _ids(spark: Any, slice_: TableSlice) -> list[int]:
+    rows, count = rows_of(spark, ReadSpec("delta", columns=("id",)), slice_)
+    assert count == len(rows)
+    return sorted(row["id"] for row in rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ _CHANGE_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 class _Added:
     """What commits after a version added, read from the table's log."""
 
-    paths: frozenset[str]
+    paths: Mapping[str, int]  # with the version that added each
     rewrites: bool
     special: bool
 
@@ -40,8 +41,8 @@ def open_delta(path: str, version: int | None = None) -> DeltaTable:
 def read_delta(slice_: TableSlice) -> Any:
     """An Arrow dataset or table that DuckDB scans."""
     table = open_delta(slice_.path, slice_.version)
-    if slice_.after_version is None:
-        return dataset_of(table, slice_.path)
+    if slice_.after_version is None or slice_.run_ids:
+        return dataset_of(table, slice_.path)  # rows of some runs are chosen by the query over it
     if slice_.after_version >= slice_.version:
         return dataset_of(table, slice_.path).schema.empty_table()
     added = _read_log(slice_, slice_.after_version)
@@ -53,7 +54,7 @@ def read_delta(slice_: TableSlice) -> Any:
             f"`{slice_.path}` uses deletion vectors or column mapping: new rows cannot be told from old",
             hint="set the table property delta.enableChangeDataFeed to true, or read with load_mode: full",
         )
-    return _only(dataset_of(table, slice_.path), added.paths)
+    return _only(dataset_of(table, slice_.path), added.paths, slice_.path)
 
 
 def masking_of(slice_: TableSlice) -> dict[str, str]:
@@ -74,11 +75,29 @@ def dataset_of(table: DeltaTable, path: str) -> ds.Dataset:
         ) from error
 
 
-def _only(whole: ds.Dataset, paths: frozenset[str]) -> Any:
-    fragments = [fragment for fragment in whole.get_fragments() if unquote(fragment.path).lstrip("/") in paths]
+def _only(whole: ds.Dataset, paths: Mapping[str, int], path: str) -> Any:
+    """These files of a table; one that was compacted since is a file of the version that added it."""
+    fragments = _fragments(whole, paths)
+    for version in sorted({paths[name] for name in paths.keys() - fragments.keys()}):
+        earlier = dataset_of(open_delta(path, version), path)
+        fragments |= _fragments(earlier, {name for name in paths if paths[name] == version})
+    if lost := next(iter(paths.keys() - fragments.keys()), None):
+        raise RunError(f"`{lost}` of `{path}` is gone", hint="run again", retryable=True)
     if not fragments:
         return whole.schema.empty_table()
-    return ds.FileSystemDataset(fragments, whole.schema, whole.format, whole.filesystem)
+    return ds.FileSystemDataset(list(fragments.values()), whole.schema, whole.format, whole.filesystem)
+
+
+def _bare(path: str) -> str:
+    """A file's name without escapes; log and fragments escape the values of partitions a different number of times."""
+    while (bare := unquote(path)) != path:
+        path = bare
+    return path.lstrip("/")
+
+
+def _fragments(dataset: ds.Dataset, wanted: Collection[str]) -> dict[str, Any]:
+    named = ((_bare(fragment.path), fragment) for fragment in dataset.get_fragments())
+    return {name: fragment for name, fragment in named if name in wanted}
 
 
 def _read_changes(table: DeltaTable, slice_: TableSlice, after: int) -> Any:
@@ -89,19 +108,19 @@ def _read_changes(table: DeltaTable, slice_: TableSlice, after: int) -> Any:
 
 def _read_log(slice_: TableSlice, after: int) -> _Added:
     log = Path(local_path(slice_.path)) / "_delta_log"
-    adds: list[dict[str, Any]] = []
+    adds: list[tuple[int, dict[str, Any]]] = []
     removed: set[str] = set()
     for version in range(after + 1, slice_.version + 1):
         for action in _actions(log / f"{version:020}.json", slice_.path, after):
             if action.get("add", {}).get("dataChange"):
-                adds.append(action["add"])
+                adds.append((version, action["add"]))
             if action.get("remove", {}).get("dataChange"):
                 removed.add(action["remove"]["path"])
-    kept = [add for add in adds if add["path"] not in removed]
+    kept = [(version, add) for version, add in adds if add["path"] not in removed]
     return _Added(
-        paths=frozenset(unquote(add["path"]) for add in kept),
+        paths={_bare(add["path"]): version for version, add in kept},
         rewrites=bool(removed),
-        special=any(add.get("deletionVector") for add in kept),
+        special=any(add.get("deletionVector") for _, add in kept),
     )
 
 

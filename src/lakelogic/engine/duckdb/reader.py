@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from lakelogic.core.errors import CapabilityError, PlanError, RunError
-from lakelogic.core.slices import FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
+from lakelogic.core.slices import RUN_ID_COLUMN, FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
 from lakelogic.engine.duckdb.lines import local_path
 from lakelogic.engine.duckdb.options import parse_options
 from lakelogic.engine.duckdb.read_delta import dataset_of, masking_of, open_delta, read_delta
@@ -95,7 +95,9 @@ def _typed(relations: Relations, spec: ReadSpec, slice_: Slice) -> str:
             raise CapabilityError("the DuckDB engine cannot read Kafka yet", hint="use engine: spark")
         case TableSlice():
             rows = relations.register(read_delta(slice_))
-            return _stamped(relations, f"SELECT * FROM {rows}", slice_.path)
+            runs = ", ".join(literal(run) for run in slice_.run_ids)
+            wanted = f" WHERE {RUN_ID_COLUMN} IN ({runs})" if runs else ""
+            return _stamped(relations, f"SELECT * FROM {rows}{wanted}", slice_.path)
         case FrameSlice(frame):
             return _stamped(relations, f"SELECT * FROM {relations.register(_arrow(frame))}", "dataframe")
         case FileSlice():

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from lakelogic.core.errors import CapabilityError, RunError
-from lakelogic.core.slices import TableSlice
+from lakelogic.core.slices import RUN_ID_COLUMN, TableSlice
 from lakelogic.engine.spark.lines import Source
 from lakelogic.engine.spark.paths import exactly, local_path, source_expression
 from lakelogic.engine.spark.tally import take_tally
@@ -53,6 +53,9 @@ def open_delta(spark: SparkSession, slice_: TableSlice) -> DataFrame:
 
 def read_delta(spark: SparkSession, slice_: TableSlice, names: Sequence[str]) -> Source:
     whole = open_delta(spark, slice_)
+    if slice_.run_ids:
+        of_runs = whole.where(sf.col(RUN_ID_COLUMN).isin(list(slice_.run_ids)))
+        return count_passing(_stamp(of_runs, slice_, names))
     if slice_.after_version is None:
         # Delta answers this from its log.
         first = whole.agg(sf.count(sf.lit(1)).alias("rows")).head()
