@@ -101,9 +101,11 @@ def _fragments(dataset: ds.Dataset, wanted: Collection[str]) -> dict[str, Any]:
 
 
 def _read_changes(table: DeltaTable, slice_: TableSlice, after: int) -> Any:
-    changes = table.load_cdf(starting_version=after + 1, ending_version=slice_.version).read_all()
+    changes = pa.table(table.load_cdf(starting_version=after + 1, ending_version=slice_.version).read_all())
+    # delta-rs gives texts as views, which Arrow cannot filter.
+    plain = pa.schema([f.with_type(pa.string()) if f.type == pa.string_view() else f for f in changes.schema])
     kept = ds.field("_change_type").isin(["insert", "update_postimage"])
-    return pa.table(changes).filter(kept).drop_columns(list(_CHANGE_COLUMNS))
+    return changes.cast(plain).filter(kept).drop_columns(list(_CHANGE_COLUMNS))
 
 
 def _read_log(slice_: TableSlice, after: int) -> _Added:
