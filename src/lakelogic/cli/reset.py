@@ -100,7 +100,8 @@ def reload_command(
       lakelogic reload contract.yaml --yes
       lakelogic reload contracts/ --layer silver --yes --output json
     """
-    from lakelogic.cli.run import EXIT_CODES, start_log
+    from lakelogic.cli.outcomes import EXIT_CODES
+    from lakelogic.cli.run import start_log
     from lakelogic.core.settings import read_settings
     from lakelogic.run.processor import DataProcessor
     from lakelogic.run.reset import preview_reset, reset

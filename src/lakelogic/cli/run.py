@@ -21,13 +21,25 @@ from lakelogic.cli.options import (
     Quiet,
     StageName,
 )
+from lakelogic.cli.outcomes import EXIT_CODES
 from lakelogic.cli.render import print_json
+from lakelogic.cli.windows import (
+    BackfillEnd,
+    BackfillGranularity,
+    BackfillStart,
+    FillGaps,
+    GranularityName,
+    ReprocessEnd,
+    ReprocessStart,
+    WindowEnd,
+    WindowName,
+    WindowOptions,
+    WindowStart,
+    run_backfill,
+)
 
 if TYPE_CHECKING:
     from lakelogic.core.settings import Settings
-    from lakelogic.core.window import Window
-
-EXIT_CODES = {"succeeded": 0, "no_new_data": 0, "failed": 4, "gate_failed": 5}
 
 Master = Annotated[
     str | None,
@@ -41,26 +53,6 @@ Wait = Annotated[float, typer.Option(metavar="SECONDS", min=0, help="How long to
 Show = Annotated[bool, typer.Option("--show", help="Also print some rows, good and bad, and the times.")]
 
 
-ReprocessStart = Annotated[
-    str | None,
-    typer.Option(
-        "--reprocess-start-date",
-        metavar="DATE",
-        help="Read and replace only the days from this one on (materialization.reprocess).",
-        show_default=False,
-    ),
-]
-ReprocessEnd = Annotated[
-    str | None,
-    typer.Option(
-        "--reprocess-end-date",
-        metavar="DATE",
-        help="The last of those days, included; without it the first is the only one.",
-        show_default=False,
-    ),
-]
-
-
 def run_command(
     contract: ContractPath,
     engine: Engine = None,
@@ -70,8 +62,15 @@ def run_command(
     master: Master = None,
     remote: Remote = None,
     wait: Wait = 0,
+    window: WindowName = None,
+    window_start_date: WindowStart = None,
+    window_end_date: WindowEnd = None,
     reprocess_start_date: ReprocessStart = None,
     reprocess_end_date: ReprocessEnd = None,
+    backfill_start_date: BackfillStart = None,
+    backfill_end_date: BackfillEnd = None,
+    backfill_granularity: BackfillGranularity = GranularityName.DAY,
+    fill_gaps: FillGaps = False,
     output: Output = OutputFormat.TABLE,
     show: Show = False,
     quiet: Quiet = False,
@@ -86,13 +85,20 @@ def run_command(
       lakelogic run contract.yaml --show
       lakelogic run contract.yaml --engine duckdb --env dev
       lakelogic run contract.yaml --set quality.on_null=fail --output json
+      lakelogic run contract.yaml --window yesterday
       lakelogic run contract.yaml --reprocess-start-date 2026-03-01 --reprocess-end-date 2026-03-07
+      lakelogic run contract.yaml --backfill-start-date 2026-01-01 --backfill-end-date 2026-03-31 --fill-gaps
       lakelogic run contract.yaml --remote sc://spark.example:15002 --wait 600
     """
     from lakelogic.cli.progress import PhaseClock, follow_phases
     from lakelogic.core.settings import read_settings
     from lakelogic.run.processor import DataProcessor
 
+    wanted = WindowOptions(
+        window, window_start_date, window_end_date, reprocess_start_date, reprocess_end_date,
+        backfill_start_date, backfill_end_date, backfill_granularity.value, fill_gaps,
+    )  # fmt: skip
+    wanted.check()
     settings = read_settings(os.environ)
     start_log(settings, quiet=quiet, debug=debug, form=log_format)
     clock = PhaseClock()
@@ -110,31 +116,15 @@ def run_command(
             settings=settings,
         )
         with processor:
-            result = processor.run(window=_window(reprocess_start_date, reprocess_end_date))
+            if wanted.backfills:
+                raise typer.Exit(run_backfill(processor, wanted, output, begin))
+            result = processor.run(**wanted.arguments(processor))
             begin("stopping the engine")
     if output is OutputFormat.JSON:
         print_json(result.to_dict())
     else:
         _print_result(result.to_dict(), clock.seconds if show else None)
     raise typer.Exit(EXIT_CODES[result.status])
-
-
-def _window(first: str | None, last: str | None) -> Window | None:
-    from datetime import date
-
-    from lakelogic.core.window import window_of_days
-
-    days = []
-    for option, text in (("--reprocess-start-date", first), ("--reprocess-end-date", last)):
-        try:
-            days.append(date.fromisoformat(text) if text is not None else None)
-        except ValueError as error:
-            raise typer.BadParameter(f"`{text}` is not a date such as 2026-03-01", param_hint=option) from error
-    if days[0] is None:
-        if days[1] is not None:
-            raise typer.BadParameter("it needs --reprocess-start-date", param_hint="--reprocess-end-date")
-        return None
-    return window_of_days(days[0], days[1])
 
 
 def start_log(settings: Settings, *, quiet: bool, debug: bool, form: LogForm = LogForm.TEXT) -> None:

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from lakelogic.cli.options import Debug, Output, OutputFormat
 from lakelogic.cli.render import print_json, print_table, say
+from lakelogic.cli.windows import BackfillEnd, BackfillGranularity, BackfillStart, GranularityName, parse_day
 
 
 class _ListByDefault(TyperGroup):
@@ -33,6 +34,9 @@ app = typer.Typer(
 )
 Where = Annotated[Path, typer.Argument(metavar="CONTRACT|FOLDER", help="A contract, or a folder with tables below it.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, or its beginning.", show_default=False)]
+Missing = Annotated[
+    bool, typer.Option("--missing", help="List instead the windows of a span that no committed run was for.")
+]
 _COLUMNS = ("started_at", "run_id", "dataset", "status", "read", "accepted", "quarantined", "duration_s")
 
 
@@ -40,6 +44,10 @@ _COLUMNS = ("started_at", "run_id", "dataset", "status", "read", "accepted", "qu
 def list_runs(
     where: Where = Path(),
     limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 20,
+    missing: Missing = False,
+    backfill_start_date: BackfillStart = None,
+    backfill_end_date: BackfillEnd = None,
+    backfill_granularity: BackfillGranularity = GranularityName.DAY,
     output: Output = OutputFormat.TABLE,
     debug: Debug = False,
 ) -> None:
@@ -49,10 +57,14 @@ def list_runs(
     Examples:
       lakelogic runs contract.yaml
       lakelogic runs lakehouse/ --limit 5 --output json
+      lakelogic runs contract.yaml --missing --backfill-start-date 2026-01-01 --backfill-end-date 2026-03-31
     """
     from lakelogic.cli.history import find_runs
     from lakelogic.core.settings import read_settings
 
+    if missing:
+        _list_missing(where, backfill_start_date, backfill_end_date, backfill_granularity.value, output)
+        return
     runs = [run.to_line() for run in find_runs(where, read_settings(os.environ), limit=limit)]
     if output is OutputFormat.JSON:
         print_json(runs)
@@ -61,6 +73,30 @@ def list_runs(
         print_table(_COLUMNS, rows, right="read accepted quarantined duration_s")
     else:
         say(f"no runs recorded for {where}")
+
+
+def _list_missing(where: Path, start: str | None, end: str | None, granularity: str, output: OutputFormat) -> None:
+    from lakelogic.contract.loader import load_contract
+    from lakelogic.core.settings import read_settings
+    from lakelogic.run.windows import Span, find_intervals
+
+    if not where.is_file():
+        raise typer.BadParameter("windows are missing of one contract; name it", param_hint="--missing")
+    settings = read_settings(os.environ)
+    first, last = parse_day(start, "--backfill-start-date"), parse_day(end, "--backfill-end-date")
+    span = Span(first, last) if first is not None else None
+    found = find_intervals(load_contract(where, env=settings.env), settings, span, granularity)  # type: ignore[arg-type]
+    if output is OutputFormat.JSON:
+        print_json(
+            {
+                "done": [{"window": str(done.window), "batch": done.batch} for done in found.done],
+                "missing": [str(window) for window in found.missing],
+            }
+        )
+    elif found.missing:
+        print_table(("missing",), [[str(window)] for window in found.missing])
+    else:
+        say("no window is missing" if found.done or span else f"no run of {where} was for a window")
 
 
 @app.command("show")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from zoneinfo import available_timezones
 
 from lakelogic.contract.change_events import check_change_events
 from lakelogic.contract.contract import Contract
@@ -243,10 +244,14 @@ def _overwrite_fits(contract: Contract) -> Iterator[Problem]:
         place = contract.at("materialization.strategy")
         hint = "list the partition columns under materialization.partition_by"
         yield Problem("LL159", "strategy `overwrite_partitions` needs partitions", place, hint)
-    if target.reprocess and target.strategy not in ("append", "overwrite", "overwrite_partitions"):
+    if target.reprocess and target.strategy not in ("append", "overwrite", "overwrite_partitions", "merge"):
         message = f"strategy `{target.strategy}` does not replace rows by date"
         place = contract.at("materialization.reprocess")
-        yield Problem("LL159", message, place, "take `reprocess` away, or use `append` or `overwrite`")
+        yield Problem("LL159", message, place, "take `reprocess` away, or use `append`, `overwrite` or `merge`")
+    zone = target.reprocess.timezone if target.reprocess else None
+    if zone is not None and zone not in available_timezones():
+        place = contract.at("materialization.reprocess.timezone")
+        yield Problem("LL159", f"there is no time zone `{zone}`", place, suggest(zone, sorted(available_timezones())))
     only_appends = str(target.table_properties.get("delta.appendOnly", "false")).lower() == "true"
     if only_appends and target.strategy != "append":
         message = f"a table with `delta.appendOnly` takes appends only, and the strategy is `{target.strategy}`"

@@ -374,7 +374,10 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "time_column": "Column for the time of the delete.",
         "reason_column": "Column for its reason.",
     },
-    "Reprocess": {"date_column": "Column that the window is compared with."},
+    "Reprocess": {
+        "date_column": "Column that the window is compared with.",
+        "timezone": "Zone whose days are meant, such as Europe/Berlin; UTC where none is given.",
+    },
     "Snapshot": {"date_column": "Column that the strategy adds, with the day that the snapshot is of."},
     "LateArrival": {
         "event_time": "Column with the time of the event.",

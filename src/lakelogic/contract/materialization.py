@@ -60,6 +60,7 @@ class Reprocess(ContractModel):
     """What a window replaces."""
 
     date_column: Text
+    timezone: Text | None = None
 
 
 class Snapshot(ContractModel):

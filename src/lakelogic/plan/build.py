@@ -24,7 +24,7 @@ from lakelogic.plan.layout import find_layout_mistakes
 from lakelogic.plan.lineage import lineage_outputs
 from lakelogic.plan.merging import merge_write, prepare_merge
 from lakelogic.plan.model import Column, DatasetCheck, LinkRead, Plan, SourceFacts, table_columns
-from lakelogic.plan.narrow import BY_DAY, check_window, last_maker, narrow_rows, window_column
+from lakelogic.plan.narrow import BY_DAY, check_window, last_maker, narrow_rows, window_column, window_texts
 from lakelogic.plan.relation import Relation
 from lakelogic.plan.schema_gate import Gate, assumed_columns, pass_gate
 from lakelogic.plan.sql import SqlProblem, parse_expression
@@ -222,14 +222,15 @@ def _write(bench: Workbench, finish: Finish) -> Write | None:
 def _chosen(bench: Workbench, materialization: Materialization, staged: tuple[Column, ...]) -> Write:
     reprocess, window = materialization.reprocess, bench.window
     if window is not None and reprocess is not None and materialization.strategy in BY_DAY:
-        return WriteReplace(reprocess.date_column, window.start.isoformat(), window.end.isoformat())
+        found = next((c.type for c in staged if c.name == reprocess.date_column), named("date"))
+        return WriteReplace(reprocess.date_column, *window_texts(window, found))
     match materialization.strategy:
         case "overwrite":
             return WriteOverwrite()
         case "overwrite_partitions":
             return WriteOverwritePartitions()
         case "snapshot":
-            days = (window.start.isoformat(), window.end.isoformat()) if window else ("", "")
+            days = (window.first_day.isoformat(), window.day_after.isoformat()) if window else ("", "")
             return WriteReplace(materialization.snapshot.date_column, *days)
         case "cdc":
             return WriteCdc(bench.contract.primary_key, *soft_columns(bench.contract), personal=bench.contract.personal)

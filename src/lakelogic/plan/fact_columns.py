@@ -37,7 +37,7 @@ def _snapshot_date(bench: Workbench) -> Iterator[Output]:
     target = bench.contract.materialization
     if target is None or target.strategy != "snapshot":
         return
-    day = text(bench.window.start.isoformat()) if bench.window else placeholder("today")
+    day = text(bench.window.first_day.isoformat()) if bench.window else placeholder("today")
     made = Column(target.snapshot.date_column, named("date"), comment="The day that this snapshot is of.")
     yield Output(made, cast(day, named("date")))
 

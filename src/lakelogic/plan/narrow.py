@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import datetime
 
 from sqlglot import exp
 
@@ -20,6 +20,8 @@ from lakelogic.plan.workbench import Workbench
 
 # Strategies whose rows can be replaced by day. The others know their rows by key.
 BY_DAY = ("append", "overwrite", "overwrite_partitions")
+# A merge takes the rows of a window as it takes any: they update those of the same key.
+NARROWED = (*BY_DAY, "merge")
 
 
 def check_window(contract: Contract, window: Window) -> None:
@@ -37,12 +39,16 @@ def check_window(contract: Contract, window: Window) -> None:
             code="LL350",
             hint="name its column under materialization.reprocess: {date_column: ...}",
         )
+    if target.merge.delete_missing:
+        raise PlanError(
+            "`delete_missing` needs all rows of the source, and a window has some", code="LL350", hint="run it whole"
+        )
 
 
 def window_column(contract: Contract, window: Window | None) -> str | None:
     """The column that rows are narrowed by; None where all rows are wanted."""
     target = contract.materialization
-    if window is None or target is None or target.reprocess is None or target.strategy not in BY_DAY:
+    if window is None or target is None or target.reprocess is None or target.strategy not in NARROWED:
         return None
     return target.reprocess.date_column
 
@@ -63,11 +69,13 @@ def narrow_rows(bench: Workbench, name: str, window: Window) -> None:
             f"`{name}` is {type_name(found.type)}, and a window is of dates",
             "declare the column as date, timestamp or timestamp_ntz in model.fields",
         )
+    if family(found.type) == "date" and not window.is_of_days:
+        raise SqlProblem(
+            "LL239", f"`{name}` is a date, and the window {window} is shorter than a day", "cut windows by day or more"
+        )
+    start, end = (cast(text(moment), found.type) for moment in window_texts(window, found.type))
     inside = all_of(
-        [
-            exp.GTE(this=column(name), expression=cast(text(_first_moment(window.start, found.type)), found.type)),
-            exp.LT(this=column(name), expression=cast(text(_first_moment(window.end, found.type)), found.type)),
-        ]
+        [exp.GTE(this=column(name), expression=start), exp.LT(this=column(name), expression=end)],
     )
     spared = [check for check in bench.builder.book.checks if _hides_date(check, name)]
     undated = any_of([has_failed(check, column(mask_name(place_of(check)[0]))) for check in spared])
@@ -84,8 +92,16 @@ def _hides_date(check: Check, name: str) -> bool:
     return check.kind in {"malformed", "step_error"} or (check.kind == "cast" and check.column == name)
 
 
-def _first_moment(day: date, type_: exp.DataType) -> str:
+def window_texts(window: Window, type_: exp.DataType) -> tuple[str, str]:
+    """Start and end of a window as a column of this type is compared with them."""
     if family(type_) == "date":
-        return day.isoformat()
-    naive = type_.this == named("timestamp_ntz").this
-    return f"{day.isoformat()} 00:00:00" + ("" if naive else "+00:00")
+        return window.first_day.isoformat(), window.day_after.isoformat()
+    if type_.this == named("timestamp_ntz").this:
+        # Such a column has the time of a wall clock, which is that of the contract's zone.
+        return _moment(window.local(window.start)), _moment(window.local(window.end))
+    return _moment(window.start), _moment(window.end)
+
+
+def _moment(moment: datetime) -> str:
+    # Sessions of all engines are in UTC, so a text without a zone is, too.
+    return f"{moment:%Y-%m-%d %H:%M:%S}"

@@ -26,6 +26,7 @@ from deltalake import DeltaTable
 from lakelogic.core.clock import Clock, SystemClock
 from lakelogic.core.errors import RunError
 from lakelogic.core.slices import FileSlice, FrameSlice, Slice, SourceFile, StoredSlice, TableSlice, TopicSlice
+from lakelogic.core.window import Window, decode_window
 from lakelogic.record.control_table import append_rows, find_control_table, open_control_table
 from lakelogic.record.known_files import JournalPoint, KnownFiles
 from lakelogic.record.slice_store import load_slice, store_slice
@@ -81,6 +82,14 @@ class Batch:
     started_at: datetime
     settings: Mapping[str, Any] = field(default_factory=dict)
     manifest: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DoneWindow:
+    """A window that a committed batch was for."""
+
+    window: Window
+    batch: int
 
 
 class Journal:
@@ -175,6 +184,12 @@ class Journal:
         """Numbers of the committed batches that loaded rows and were not reset since."""
         _, loads = self._since_reset()
         return tuple(sorted(loads))
+
+    def done_windows(self) -> tuple[DoneWindow, ...]:
+        """The interval ledger: windows that committed batches were for, since the last reset, in their order."""
+        _, loads = self._since_reset()
+        windows = ((number, decode_window(loads[number].get(WINDOW_SETTING))) for number in sorted(loads))
+        return tuple(DoneWindow(window, number) for number, window in windows if window is not None)
 
     def last_reset(self) -> tuple[int, Mapping[str, Any]] | None:
         """The newest reset that was not undone, with what it was about."""

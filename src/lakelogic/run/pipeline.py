@@ -53,7 +53,8 @@ class RunContext:
     wait_s: float = 0
     source: str | None = None  # a path given by the caller instead of the contract's
     on_phase: Callable[[str], None] = lambda phase: None
-    window: Window | None = None  # the days that this run is for; None: what is new
+    window: Window | None = None  # what this run is for; None: what is new
+    everything: bool = False  # read all of the source, also what was read before
 
     @property
     def engine(self) -> Engine:
@@ -61,7 +62,7 @@ class RunContext:
 
     @property
     def asked(self) -> Asked:
-        given, whole = self.source is not None, self.window is not None
+        given, whole = self.source is not None, self.everything or self.window is not None
         return Asked(self.engine_name, path_given=given, whole=whole, now=self.clock.now())
 
 
@@ -119,6 +120,8 @@ def _stage_and_publish(
         )
     staged.ledger.balance()
     accounts = account_for(run.contract, plan, staged)
+    if run.context.window is not None and not staged.ledger.accepted and not staged.ledger.quarantined:
+        return _end_empty_window(run, journal, batch, area, run.context.window)
     if accounts.closed_gates:
         journal.abandon(batch, "; ".join(accounts.closed_gates))
         discard(area, batch.number, run.contract.dataset)
@@ -135,6 +138,14 @@ def _stage_and_publish(
     batch = journal.mark_staged(batch, encode_manifest(manifest))
     fault_point("after_mark_staged")
     return _publish(run, journal, batch, manifest)
+
+
+def _end_empty_window(run: Run, journal: Journal, batch: Batch, area: StagingArea, window: Window) -> RunResult:
+    """A window without rows changes no table; that it was looked at is on record."""
+    discard(area, batch.number, run.contract.dataset)
+    result = idle_result(run, f"the source has no rows in the window {window}")
+    journal.mark_committed(batch, note="no rows in the window")
+    return result
 
 
 def _publish(run: Run, journal: Journal, batch: Batch, manifest: Manifest) -> RunResult:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
 from types import TracebackType
 from typing import Any
 
@@ -12,13 +13,14 @@ from lakelogic.core.clock import Clock, SystemClock
 from lakelogic.core.keys import derive_keys
 from lakelogic.core.secrets import reveal
 from lakelogic.core.settings import Settings, read_settings
-from lakelogic.core.window import Window
+from lakelogic.core.window import Granularity, Window
 from lakelogic.engine.protocol import Engine
 from lakelogic.engine.registry import EngineOptions, open_engine
 from lakelogic.run.check import check_frame, check_source
 from lakelogic.run.pipeline import RunContext, run_contract
 from lakelogic.run.result import RunResult
 from lakelogic.run.validate import load_checked
+from lakelogic.run.windows import Span, WindowKind, find_window, plan_backfill
 
 DEFAULT_ENGINE = "spark"
 
@@ -56,9 +58,27 @@ class DataProcessor:
         self._clock = clock or SystemClock()
         self._engine: Engine | None = None
 
-    def run(self, *, window: Window | None = None) -> RunResult:
-        """Read what is new, check it, publish it; without a target only check. A window replaces its days only."""
-        return self._run(None, window)
+    def run(self, *, window: Window | None = None, everything: bool = False) -> RunResult:
+        """Read what is new, check it, publish it; without a target only check.
+
+        A window reads and replaces its own rows only; `everything` reads all of the source, whatever was read before.
+        """
+        return self._run(None, window, everything=everything)
+
+    def backfill(
+        self, first: date, last: date, granularity: Granularity = "day", *, only_gaps: bool = False
+    ) -> Iterator[tuple[Window, RunResult]]:
+        """Run window after window, up to the first one that a gate stops; `only_gaps` leaves out what is done."""
+        slices = plan_backfill(self.contract, self._settings, Span(first, last), granularity, only_gaps=only_gaps)
+        for window in slices:
+            result = self.run(window=window)
+            yield window, result
+            if result.status == "gate_failed":
+                return
+
+    def find_window(self, kind: WindowKind, span: Span | None = None) -> Window | None:
+        """The window that a word such as `yesterday` means for this contract, now."""
+        return find_window(self.contract, kind, span, self._clock.now())
 
     def run_source(self, path: str | os.PathLike[str]) -> RunResult:
         """The same for another path or table than the contract's source."""
@@ -68,12 +88,12 @@ class DataProcessor:
         """Check the rows of a frame; writes to no table, so it can be used inside foreachBatch."""
         return check_frame(self.contract, frame, self._context(None))
 
-    def _run(self, source: str | None, window: Window | None = None) -> RunResult:
+    def _run(self, source: str | None, window: Window | None = None, *, everything: bool = False) -> RunResult:
         target = self.contract.materialization.target_path if self.contract.materialization else None
         run = run_contract if target else check_source
-        return run(self.contract, self._context(source, window))
+        return run(self.contract, self._context(source, window, everything=everything))
 
-    def _context(self, source: str | None, window: Window | None = None) -> RunContext:
+    def _context(self, source: str | None, window: Window | None = None, *, everything: bool = False) -> RunContext:
         return RunContext(
             self._settings,
             self._engine_name,
@@ -83,6 +103,7 @@ class DataProcessor:
             source,
             self._on_phase,
             window,
+            everything,
         )
 
     @property

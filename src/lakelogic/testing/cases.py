@@ -26,10 +26,10 @@ from lakelogic.contract.contract import Contract
 from lakelogic.core.clock import FixedClock
 from lakelogic.core.errors import CapabilityError, LakeLogicError
 from lakelogic.core.settings import read_settings
-from lakelogic.core.window import window_of_days
 from lakelogic.run.places import find_places
 from lakelogic.run.processor import DataProcessor
 from lakelogic.run.result import RunResult
+from lakelogic.run.windows import Span
 from lakelogic.table.sample import read_rows, read_types
 from lakelogic.testing.inputs import write_tables
 from lakelogic.testing.rows import Row, difference, plain
@@ -135,7 +135,9 @@ class _CaseRun:
     def _run(self, contract: str, run: Mapping[str, Any] | None = None) -> RunResult:
         days = [date.fromisoformat(day) for day in (run or {}).get("window", ())]
         with self._processor(contract, run) as processor:
-            return processor.run(window=window_of_days(*days) if days else None)
+            if not days:
+                return processor.run()
+            return processor.run(window=processor.find_window("range", Span(days[0], days[-1])))
 
     def _processor(self, contract: str, run: Mapping[str, Any] | None = None) -> DataProcessor:
         told = {"clock": DEFAULT_CLOCK, **self.case.settings, **(run or {})}

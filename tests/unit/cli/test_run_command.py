@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from types import ModuleType
@@ -13,7 +14,7 @@ import pytest
 
 from lakelogic.core.errors import CapabilityError, ContractError, GateError, Place, Problem, RunError
 from lakelogic.core.secrets import Secret
-from lakelogic.core.window import Window
+from lakelogic.run.windows import Span
 
 RESULT: dict[str, Any] = {
     "run_id": "r1",
@@ -49,8 +50,15 @@ class FakeProcessor:
     def __exit__(self, *_: object) -> None:
         self.made_with["closed"] = True
 
-    def run(self, *, window: Window | None = None) -> FakeProcessor:
-        self.made_with["window"] = window
+    def find_window(self, kind: str, span: Span | None = None) -> object:
+        return (kind, span)
+
+    def backfill(self, *days: date, only_gaps: bool) -> Iterator[tuple[str, FakeProcessor]]:
+        self.made_with["backfill"] = (*days, only_gaps)
+        yield "2026-03-01", self
+
+    def run(self, *, window: object = None, everything: bool = False) -> FakeProcessor:
+        self.made_with["window"], self.made_with["everything"] = window, everything
         self.made_with["on_phase"]("reading")
         if self.ending:
             raise self.ending
@@ -97,11 +105,41 @@ def test_options_reach_the_processor(lakelogic: Any, processor: FakeProcessor) -
 
 def test_reprocess_dates_name_both_days(lakelogic: Any, processor: FakeProcessor) -> None:
     lakelogic("run", "c.yaml", "--reprocess-start-date", "2026-03-01", "--reprocess-end-date", "2026-03-02")
-    assert processor.made_with["window"] == Window(date(2026, 3, 1), date(2026, 3, 3))
+    assert processor.made_with["window"] == ("range", Span(date(2026, 3, 1), date(2026, 3, 2)))
     lakelogic("run", "c.yaml", "--reprocess-start-date", "2026-03-01")
-    assert processor.made_with["window"] == Window(date(2026, 3, 1), date(2026, 3, 2))
+    assert processor.made_with["window"] == ("range", Span(date(2026, 3, 1)))
     assert lakelogic("run", "c.yaml", "--reprocess-start-date", "soon").code == 2
     assert lakelogic("run", "c.yaml", "--reprocess-end-date", "2026-03-01").code == 2
+
+
+def test_windows_are_named_by_a_word_or_by_their_days(lakelogic: Any, processor: FakeProcessor) -> None:
+    def asked(*options: str) -> tuple[object, bool]:
+        assert lakelogic("run", "c.yaml", *options).code == 0
+        return processor.made_with["window"], processor.made_with["everything"]
+
+    days = ("--window-start-date", "2026-02-01", "--window-end-date", "2026-02-05")
+    assert asked("--window", "range", *days) == (("range", Span(date(2026, 2, 1), date(2026, 2, 5))), False)
+    assert asked("--window", "yesterday") == (("yesterday", None), False)
+    assert asked("--window", "last_success") == (None, False)
+    assert asked("--window", "none") == (None, True)
+    for wrong in (
+        ("--window", "range"),
+        days,
+        ("--window", "tomorrow"),
+        ("--window", "yesterday", "--reprocess-start-date", "2026-03-01"),
+        ("--backfill-start-date", "2026-03-01"),
+        ("--fill-gaps",),
+    ):
+        assert lakelogic("run", "c.yaml", *wrong).code == 2, wrong
+
+
+def test_a_backfill_tells_of_every_window(lakelogic: Any, processor: FakeProcessor) -> None:
+    days = ("--backfill-start-date", "2026-03-01", "--backfill-end-date", "2026-03-31")
+    done = lakelogic("run", "c.yaml", *days, "--backfill-granularity", "week", "--fill-gaps", "--output", "json")
+    assert json.loads(done.stdout) == [{"window": "2026-03-01", **RESULT}]
+    assert processor.made_with["backfill"] == (date(2026, 3, 1), date(2026, 3, 31), "week", True)
+    processor.result["status"] = "gate_failed"
+    assert lakelogic("run", "c.yaml", *days).code == 5
 
 
 def test_the_environment_chooses_where_no_option_does(

@@ -1,0 +1,5 @@
+"""What a run came to, as an exit code."""
+
+from __future__ import annotations
+
+EXIT_CODES = {"succeeded": 0, "no_new_data": 0, "failed": 4, "gate_failed": 5}
