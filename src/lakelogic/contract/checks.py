@@ -13,6 +13,7 @@ from lakelogic.contract.mistakes import suggest
 from lakelogic.contract.row_rules import LifecycleWindow, Range, ReferentialIntegrity
 from lakelogic.contract.source import Source
 from lakelogic.contract.transformations import Bucket, Join, Lookup, Union
+from lakelogic.contract.watermarks import check_watermark
 from lakelogic.core.errors import Problem
 
 _NEEDS_KEY = frozenset({"merge", "scd2", "cdc"})
@@ -24,7 +25,7 @@ def check_contract(contract: Contract) -> Iterator[Problem]:
         _names_are_unique, _key_is_agreed, _key_is_there, _columns_are_declared, _links_are_declared,
         _links_have_a_place, _limits_are_in_order, _source_is_complete, _bins_have_limits, _masking_fits,
         _overwrite_fits, _reconcile_fits,
-        _merge_agrees, check_change_events,
+        _merge_agrees, check_change_events, check_watermark,
         _history_is_declared,
     )  # fmt: skip
     return chain.from_iterable(check(contract) for check in checks)

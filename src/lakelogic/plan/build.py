@@ -10,6 +10,7 @@ from sqlglot import exp
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.materialization import Materialization
 from lakelogic.core.errors import ContractError, PlanError, Problem
+from lakelogic.core.watermark import Watermark
 from lakelogic.core.window import Window
 from lakelogic.plan.casting import CastRequest
 from lakelogic.plan.dataset_rules import columns_of, compile_dataset_rule, unique_check
@@ -24,7 +25,7 @@ from lakelogic.plan.layout import find_layout_mistakes
 from lakelogic.plan.lineage import lineage_outputs
 from lakelogic.plan.merging import merge_write, prepare_merge
 from lakelogic.plan.model import Column, DatasetCheck, LinkRead, Plan, SourceFacts, table_columns
-from lakelogic.plan.narrow import BY_DAY, check_window, last_maker, narrow_rows, window_column, window_texts
+from lakelogic.plan.narrow import BY_DAY, check_window, keep_newer, last_maker, narrow_rows, window_column, window_texts
 from lakelogic.plan.relation import Relation
 from lakelogic.plan.schema_gate import Gate, assumed_columns, pass_gate
 from lakelogic.plan.sql import SqlProblem, parse_expression
@@ -49,6 +50,7 @@ def build_plan(
     links: Mapping[str, tuple[Column, ...]],
     *,
     window: Window | None = None,
+    watermark: Watermark | None = None,
     has_key: bool = False,
 ) -> Plan:
     """Choose the steps that carry out a contract on this source; raises with every mistake at once."""
@@ -56,7 +58,7 @@ def build_plan(
         check_window(contract, window)
     gate = envelope_gate(facts) if reads_envelopes(contract) else pass_gate(contract, facts)
     _require_partitions(contract, gate)
-    bench, checks = _compile(contract, gate, links, text=facts.text, facts=facts, window=window)
+    bench, checks = _compile(contract, gate, links, text=facts.text, facts=facts, window=window, watermark=watermark)
     return _finish(bench, gate, checks, has_key=has_key, facts=facts)
 
 
@@ -98,11 +100,12 @@ def _compile(
     text: bool,
     facts: SourceFacts | None,
     window: Window | None = None,
+    watermark: Watermark | None = None,
 ) -> tuple[Workbench, tuple[DatasetCheck, ...]]:
     """The life of a row up to its verdict."""
     relations = {link.name: _link_relation(link.name, links, link.columns) for link in contract.links}
     bench = start_stage(contract, gate, relations, text=text, facts=facts)
-    bench.window = window
+    bench.window, bench.watermark = window, watermark
     _narrow_after(bench, None)
     _run_steps(bench, "pre")
     judge_rows(bench, "pre", text=text)
@@ -173,6 +176,10 @@ def _narrow_after(bench: Workbench, position: int | None) -> None:
     if name is not None and bench.window is not None and last_maker(bench.contract, name) == position:
         with bench.reporting("materialization.reprocess.date_column"):
             narrow_rows(bench, name, bench.window)
+    watermark = bench.watermark
+    if watermark is not None and last_maker(bench.contract, watermark.field) == position:
+        with bench.reporting("source.watermark_field"):
+            keep_newer(bench, watermark)
 
 
 def _cast_made(bench: Workbench, names: frozenset[str]) -> None:

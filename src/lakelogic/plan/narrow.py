@@ -8,14 +8,15 @@ from sqlglot import exp
 
 from lakelogic.contract.contract import Contract
 from lakelogic.core.errors import PlanError
+from lakelogic.core.watermark import Watermark
 from lakelogic.core.window import Window
 from lakelogic.plan.checks import has_failed, mask_name, place_of
-from lakelogic.plan.expressions import all_of, any_of, cast, column, text
+from lakelogic.plan.expressions import all_of, any_of, cast, column, is_null, text
 from lakelogic.plan.model import Check
 from lakelogic.plan.sql import SqlProblem
 from lakelogic.plan.stage_builder import keep
 from lakelogic.plan.steps.effects import made_columns
-from lakelogic.plan.types import family, named, type_name
+from lakelogic.plan.types import family, is_whole, named, type_name
 from lakelogic.plan.workbench import Workbench
 
 # Strategies whose rows can be replaced by day. The others know their rows by key.
@@ -77,14 +78,27 @@ def narrow_rows(bench: Workbench, name: str, window: Window) -> None:
     inside = all_of(
         [exp.GTE(this=column(name), expression=start), exp.LT(this=column(name), expression=end)],
     )
+    _keep_rows(bench, name, inside, f"window {window} of {name}")
+
+
+def keep_newer(bench: Workbench, watermark: Watermark) -> None:
+    """Keep the rows from a watermark on; one without a value cannot be told from a new one, and is kept."""
+    found = bench.require(watermark.field)
+    if family(found.type) not in {"date", "timestamp"} and not is_whole(found.type):
+        raise SqlProblem(
+            "LL239",
+            f"`{found.name}` is {type_name(found.type)}, and a watermark is a date, a timestamp or a whole number",
+            "declare its type in model.fields, or use watermark_strategy: pipeline_log",
+        )
+    newer = exp.GTE(this=column(found.name), expression=cast(text(watermark.value), found.type))
+    _keep_rows(bench, found.name, any_of([newer, is_null(column(found.name))]), f"watermark {watermark}")
+
+
+def _keep_rows(bench: Workbench, name: str, wanted: exp.Expr, label: str) -> None:
     spared = [check for check in bench.builder.book.checks if _hides_date(check, name)]
     undated = any_of([has_failed(check, column(mask_name(place_of(check)[0]))) for check in spared])
     bench.builder.project(
-        f"window {window} of {name}",
-        [keep(c) for c in bench.relation.columns],
-        where=inside,
-        spared=undated,
-        effect="removes",
+        label, [keep(c) for c in bench.relation.columns], where=wanted, spared=undated, effect="removes"
     )
 
 

@@ -11,6 +11,7 @@ from sqlglot import exp
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.source import TEXT_FORMATS
 from lakelogic.core.errors import Problem
+from lakelogic.core.watermark import Watermark
 from lakelogic.core.window import Window
 from lakelogic.plan.attempt import Attempt, attempt
 from lakelogic.plan.casting import CastRequest, cast_failure, cast_output
@@ -55,6 +56,7 @@ class Workbench:
     notes: list[str] = field(default_factory=list)
     done: list[StageBuilder] = field(default_factory=list)
     window: Window | None = None  # the days that this run is for
+    watermark: Watermark | None = None  # the rows that this run is for
 
     @property
     def relation(self) -> Relation:

@@ -53,6 +53,7 @@ SCHEMA = pa.schema(
 )
 # In the settings of a batch that read some days only; such a batch does not move the position of its source.
 WINDOW_SETTING = "window"
+WATERMARK_SETTING = "watermark"
 # Settings of batches that load nothing: one that empties tables and forgets what was read, and one that takes
 # such a batch back.
 RESET_SETTING, UNDO_SETTING = "reset", "undoes"
@@ -200,6 +201,16 @@ class Journal:
         """The newest slice of a topic that was committed; where its ranges end, reading goes on."""
         slices = (slice_ for slice_ in self._committed_slices(newest_first=True) if isinstance(slice_, TopicSlice))
         return next((slice_ for slice_ in slices if slice_.topic == topic), None)
+
+    def read_up_to(self) -> datetime | None:
+        """When the newest batch began that moved the position; None before the first."""
+        _, loads = self._since_reset()
+        moved = [number for number, settings in loads.items() if WINDOW_SETTING not in settings]
+        if not moved:
+            return None
+        condition = (pc.field("batch") == max(moved)) & (pc.field("state") == "prepared")
+        started: datetime = self._rows(["started_at"], condition)[0]["started_at"]
+        return started.astimezone(UTC)
 
     def _committed_slices(self, *, after: int = 0, newest_first: bool = False) -> Iterator[StoredSlice]:
         """In the order of their batches or against it, a handful read at a time."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.kafka import Kafka
 from lakelogic.contract.source import Source
+from lakelogic.contract.watermarks import reads_by_target
 from lakelogic.core.errors import CapabilityError
 from lakelogic.core.slices import Slice, TableSlice, TopicSlice
 from lakelogic.engine.registry import READS_TOPICS
@@ -40,16 +42,29 @@ def choose_slice(contract: Contract, places: Places, journal: Journal | None, as
     if source is not None and source.kafka is not None and not given:
         return _choose_offsets(source, source.kafka, journal, asked)
     position = Position(journal.known_files, journal.committed_table) if journal else None
-    return next_slice(
+    ask = partial(
+        next_slice,
         require_source(places, contract),
         pattern=source.pattern if source and not given else None,
         format=source.format if source and not given else None,
-        load_mode=source.load_mode if source and journal and not asked.whole else "full",
-        position=position,
         on_empty=source.on_empty if source else "skip",
         ready=_readiness(source, asked) if source and not given else None,
         repeatable=contract.materialization is None or contract.materialization.strategy != "append",
     )
+    if source is None or journal is None or asked.whole:
+        return ask()
+    chosen, reason = ask(load_mode=source.load_mode, position=position, since=_lookback(source, journal))
+    if chosen is not None and reads_by_target(source) and not given:
+        # Something is new; which rows it is about is for the watermark to say.
+        return ask()[0], f"{reason}; rows are chosen by the newest `{source.watermark_field}` of the target"
+    return chosen, reason
+
+
+def _lookback(source: Source, journal: Journal) -> datetime | None:
+    if source.lookback is None or source.load_mode != "incremental" or reads_by_target(source):
+        return None
+    read = journal.read_up_to()
+    return read - source.lookback if read else None
 
 
 def _readiness(source: Source, asked: Asked) -> Readiness:

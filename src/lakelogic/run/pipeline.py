@@ -19,13 +19,14 @@ from lakelogic.core.faults import fault_point
 from lakelogic.core.secrets import reveal
 from lakelogic.core.settings import Settings
 from lakelogic.core.slices import FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
+from lakelogic.core.watermark import Watermark, decode_watermark, encode_watermark
 from lakelogic.core.window import Window, decode_window, encode_window
 from lakelogic.engine.protocol import Engine, ReadSpec
 from lakelogic.plan.build import build_plan
 from lakelogic.plan.envelopes import names_to_read
 from lakelogic.plan.model import LinkRead, Plan
 from lakelogic.plan.writes import is_merged
-from lakelogic.record.journal import WINDOW_SETTING, Batch, Holder, Journal, open_journal
+from lakelogic.record.journal import WATERMARK_SETTING, WINDOW_SETTING, Batch, Holder, Journal, open_journal
 from lakelogic.record.lock import acquire
 from lakelogic.run.accounts import account_for
 from lakelogic.run.choose import Asked, choose_slice, lost_slice
@@ -36,6 +37,7 @@ from lakelogic.run.publish import Tables, check_tables, newest_batch, publish, s
 from lakelogic.run.resetting import finish_reset, is_reset
 from lakelogic.run.result import RunResult
 from lakelogic.run.staging import StagingArea, discard, stage_batch, staging_prefix
+from lakelogic.run.watermarks import find_watermark
 from lakelogic.source.files import changed_file, find_format, format_of
 from lakelogic.source.tables import is_delta_table
 from lakelogic.table.location import is_catalog_name
@@ -55,6 +57,7 @@ class RunContext:
     on_phase: Callable[[str], None] = lambda phase: None
     window: Window | None = None  # what this run is for; None: what is new
     everything: bool = False  # read all of the source, also what was read before
+    watermark: Watermark | None = None  # of what is read, only rows from this value on
 
     @property
     def engine(self) -> Engine:
@@ -80,22 +83,32 @@ def run_contract(contract: Contract, context: RunContext) -> RunResult:
             chosen, reason = choose_slice(contract, run.places, journal, context.asked)
             if chosen is None:
                 return finished or idle_result(run, reason)
-            return _run_batch(run, journal, chosen, reason)
+            return _run_batch(_from_watermark(run), journal, chosen, reason)
     except LakeLogicError as error:
         failed_record(run, error)
         raise
 
 
+def _from_watermark(run: Run) -> Run:
+    """Where the target says what was read, the run is for the rows after that."""
+    if run.context.asked.whole or run.context.source is not None:
+        return run
+    return replace(run, context=replace(run.context, watermark=find_watermark(run.contract, run.places)))
+
+
 def _run_batch(run: Run, journal: Journal, chosen: Slice, reason: str) -> RunResult:
     plan, spec, links = make_plan(run.contract, run.context, chosen)
-    window = encode_window(run.context.window)
+    narrowed = {
+        WINDOW_SETTING: encode_window(run.context.window),
+        WATERMARK_SETTING: encode_watermark(run.context.watermark),
+    }
     batch = journal.prepare(
         chosen,
         run_id=run.run_id,
         fingerprint=plan.fingerprint,
         started_at=run.started_at,
         holder=run.holder,
-        settings={"reason": reason, **({WINDOW_SETTING: window} if window else {})},
+        settings={"reason": reason, **{name: value for name, value in narrowed.items() if value}},
         carried=newest_batch(run.tables, run.contract.dataset),
     )
     fault_point("after_prepare")
@@ -170,10 +183,12 @@ def _finish_pending(run: Run, journal: Journal) -> RunResult | None:
         open_spark = (lambda: spark) if spark is not None else None
         finish_reset(pending, journal, run.places, run.contract.dataset, open_spark)
         return None
-    window = decode_window(pending.settings.get(WINDOW_SETTING))
-    again = replace(
-        run, run_id=pending.run_id, started_at=pending.started_at, context=replace(run.context, window=window)
+    narrowed = replace(
+        run.context,
+        window=decode_window(pending.settings.get(WINDOW_SETTING)),
+        watermark=decode_watermark(pending.settings.get(WATERMARK_SETTING)),
     )
+    again = replace(run, run_id=pending.run_id, started_at=pending.started_at, context=narrowed)
     if pending.state == "staged" and pending.manifest is not None:
         return _publish(again, journal, pending, decode_manifest(pending.manifest))
     if lost := lost_slice(run.contract, pending.slice):
@@ -193,7 +208,7 @@ def make_plan(contract: Contract, context: RunContext, chosen: Slice) -> tuple[P
     facts = engine.inspect(spec, chosen)
     links = locate_links(contract, context.settings)
     known = {link.name: engine.inspect_link(link) for link in links}
-    plan = build_plan(contract, facts, known, window=context.window, has_key=has_key)
+    plan = build_plan(contract, facts, known, window=context.window, watermark=context.watermark, has_key=has_key)
     check_plan(plan, engine, has_key=has_key)
     wanted = tuple(column.name for column in plan.read)
     return plan, replace(spec, columns=wanted), _with_filters(plan, links)

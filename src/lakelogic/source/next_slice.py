@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Literal, Protocol, assert_never
 
 from lakelogic.core.errors import RunError
 from lakelogic.core.slices import FileSlice, Slice, SourceFile, TableSlice
 from lakelogic.source.files import list_files, sort_files
 from lakelogic.source.listing import Listing, Readiness
-from lakelogic.source.table_news import find_news
+from lakelogic.source.table_news import find_news, version_before
 from lakelogic.source.tables import WAYS_ON, find_table_id, find_version, is_delta_table
 
 LoadMode = Literal["full", "incremental", "cdc"]
@@ -56,19 +57,21 @@ def next_slice(
     on_empty: OnEmpty = "skip",
     ready: Readiness | None = None,
     repeatable: bool = False,
+    since: datetime | None = None,
 ) -> tuple[Slice | None, str]:
     """The slice to read and the reason for it; None when there is nothing to read.
 
-    `repeatable`: rows that are read a second time do no harm.
+    `repeatable`: rows that are read a second time do no harm. `since`: where there is something new, what came after
+    this moment is read again with it.
     """
     before = position or nothing_read()
     if load_mode == "cdc":
         load_mode = "incremental"  # events are read once; what is inside of them is for the plan
     # A folder with a Delta log is a table unless the contract says that its files are something else.
     if format == "delta" or (format is None and is_delta_table(path)):
-        chosen, reason = _next_table_slice(path, load_mode, before, repeatable=repeatable)
+        chosen, reason = _next_table_slice(path, load_mode, before, since, repeatable=repeatable)
     else:
-        chosen, reason = _next_file_slice(Listing(path, pattern, ready or Readiness()), load_mode, before)
+        chosen, reason = _next_file_slice(Listing(path, pattern, ready or Readiness()), load_mode, before, since)
     if chosen is None and on_empty == "fail":
         raise RunError(
             f"the source `{path}` has nothing to read: {reason}", code="LL433", hint="source.on_empty is fail"
@@ -76,10 +79,12 @@ def next_slice(
     return chosen, reason
 
 
-def _next_file_slice(listing: Listing, load_mode: LoadMode, position: Position) -> tuple[Slice | None, str]:
+def _next_file_slice(
+    listing: Listing, load_mode: LoadMode, position: Position, since: datetime | None
+) -> tuple[Slice | None, str]:
     known = position.files() if load_mode == "incremental" else None
     if known is not None:
-        return _unread(listing, known)
+        return _unread(listing, known, since)
     files = sort_files(listing)
     later = _left_for_later(listing)
     if not files:
@@ -95,8 +100,9 @@ def _next_file_slice(listing: Listing, load_mode: LoadMode, position: Position) 
             assert_never(load_mode)
 
 
-def _unread(listing: Listing, known: Known) -> tuple[Slice | None, str]:
-    found = list(known.unread(listing))
+def _unread(listing: Listing, known: Known, since: datetime | None) -> tuple[Slice | None, str]:
+    recent: list[SourceFile] = []
+    found = list(known.unread(_noting(listing, recent, since)))
     later = _left_for_later(listing)
     if not listing.listed:
         return None, f"no files{later}"
@@ -104,8 +110,19 @@ def _unread(listing: Listing, known: Known) -> tuple[Slice | None, str]:
         return None, f"all {_count(listing.listed)} were read before{later}"
     replaced = sum(unread.replaced for unread in found)
     again = f", {replaced} of them replaced since they were read" if replaced else ""
-    fresh = sort_files(unread.file for unread in found)
-    return FileSlice(fresh), f"{_count(len(fresh))} of {listing.listed} not read before{again}{later}"
+    fresh = {unread.file for unread in found}
+    repeated = [file for file in recent if file not in fresh]
+    back = f", and {_count(len(repeated))} again (lookback)" if repeated else ""
+    why = f"{_count(len(fresh))} of {listing.listed} not read before{again}{back}{later}"
+    return FileSlice(sort_files([*fresh, *repeated])), why
+
+
+def _noting(files: Iterable[SourceFile], recent: list[SourceFile], since: datetime | None) -> Iterator[SourceFile]:
+    """Pass files on, and note those that were written after a moment."""
+    for file in files:
+        if since is not None and file.mtime_ns >= since.timestamp() * 1e9:
+            recent.append(file)
+        yield file
 
 
 def _left_for_later(listing: Listing) -> str:
@@ -113,7 +130,7 @@ def _left_for_later(listing: Listing) -> str:
 
 
 def _next_table_slice(
-    path: str, load_mode: LoadMode, position: Position, *, repeatable: bool
+    path: str, load_mode: LoadMode, position: Position, since: datetime | None, *, repeatable: bool
 ) -> tuple[Slice | None, str]:
     version = find_version(path)
     if version is None:
@@ -128,6 +145,11 @@ def _next_table_slice(
     news = find_news(replace(now, after_version=before.version), repeatable=repeatable)
     if news is None:
         return None, f"no rows were added since version {before.version}"
+    if since is not None and not news.run_ids:
+        back = version_before(path, before.version, since)
+        if back != before.version:
+            again = find_news(replace(now, after_version=back), repeatable=True) if back is not None else now
+            return again, f"versions {before.version + 1} to {version}, and those since {since:%Y-%m-%d %H:%M} again"
     by_run = f", by their run: the files of {_count(len(news.run_ids), 'run')} are gone" if news.run_ids else ""
     return news, f"versions {before.version + 1} to {version}{by_run}"
 

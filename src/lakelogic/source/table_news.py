@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from urllib.parse import unquote
 
@@ -68,6 +69,18 @@ def lost_rows(slice_: TableSlice) -> str | None:
         needed = [path for path in news.added if path not in news.removed]
     gone = next((path for path in needed if not _is_there(slice_.path, path)), None)
     return f"`{gone}` of `{slice_.path}` was vacuumed" if gone else None
+
+
+def version_before(path: str, version: int, moment: datetime) -> int | None:
+    """The newest version, up to one, that was committed before a moment; None where none is known to be."""
+    for number in range(version, -1, -1):
+        if not (log_folder(path) / f"{number:020d}.json").exists():
+            return None
+        times = (action["commitInfo"].get("timestamp") for action in _actions(path, number) if "commitInfo" in action)
+        committed = next(times, None)
+        if committed is not None and committed / 1000 < moment.timestamp():
+            return number
+    return None
 
 
 def _by_run(slice_: TableSlice, table: DeltaTable, new: dict[str, str | None], lost: str) -> TableSlice:

@@ -17,8 +17,6 @@ REFUSED = [
     "source: { path: a.csv, raw: true }",
     "source: { kafka: { bootstrap_servers: b, topic: t, schema_registry: r } }",
     "source: { kafka: { bootstrap_servers: b, topic: t, value_format: avro } }",
-    "source: { path: a.csv, lookback: 3d }",
-    "source: { path: a.csv, load_mode: incremental, watermark_strategy: max_target }",
     "links: [{ name: a, dataset: b }]",
     "external_logic: { path: a.py }",
     "materialization: { format: iceberg }",
