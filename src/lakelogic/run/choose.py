@@ -10,12 +10,12 @@ from lakelogic.contract.contract import Contract
 from lakelogic.contract.kafka import Kafka
 from lakelogic.contract.source import Source
 from lakelogic.contract.watermarks import reads_by_target
-from lakelogic.core.errors import CapabilityError
-from lakelogic.core.slices import Slice, TableSlice, TopicSlice
+from lakelogic.core.errors import CapabilityError, RunError
+from lakelogic.core.slices import FileSlice, Slice, TableSlice, TopicSlice
 from lakelogic.engine.registry import READS_TOPICS
 from lakelogic.record.journal import Journal
 from lakelogic.run.places import Places, require_source
-from lakelogic.source.files import changed_file
+from lakelogic.source.files import changed_files
 from lakelogic.source.kafka_client import describe_topic
 from lakelogic.source.listing import Readiness
 from lakelogic.source.next_slice import Position, next_slice
@@ -82,8 +82,31 @@ def lost_slice(contract: Contract, slice_: Slice) -> str | None:
         return lost_messages(slice_, describe_topic(kafka.bootstrap_servers, kafka.topic))
     if isinstance(slice_, TableSlice):
         return lost_rows(slice_)
-    changed = changed_file(slice_)
-    return f"`{changed}` changed since it was listed" if changed else None
+    changed = changed_files(slice_)
+    return f"`{changed[0]}` changed since it was listed" if changed else None
+
+
+class SourceChangedError(RunError):
+    """Files that changed while they were read; nothing of the batch was published."""
+
+    def __init__(self, files: tuple[str, ...]) -> None:
+        super().__init__(
+            f"`{files[0]}` changed while it was read; nothing was published",
+            hint="run again when its upload is over; `source.settle` or `source.success_marker` leave such files alone",
+            code="LL431",
+            retryable=True,
+        )
+        self.files = files
+
+
+def without_changed(contract: Contract, asked: Asked, slice_: Slice, changed: SourceChangedError) -> FileSlice | None:
+    """The slice without the files that changed, which a later run reads; None where it makes sense only as a whole."""
+    source = contract.source
+    whole = asked.whole or source is None or source.load_mode == "full" or reads_by_target(source)
+    if whole or not isinstance(slice_, FileSlice):
+        return None
+    left = tuple(file for file in slice_.files if file.path not in changed.files)
+    return FileSlice(left) if left else None
 
 
 def _choose_offsets(source: Source, kafka: Kafka, journal: Journal | None, asked: Asked) -> tuple[Slice | None, str]:

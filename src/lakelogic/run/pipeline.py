@@ -29,7 +29,7 @@ from lakelogic.plan.writes import is_merged
 from lakelogic.record.journal import WATERMARK_SETTING, WINDOW_SETTING, Batch, Holder, Journal, open_journal
 from lakelogic.record.lock import acquire
 from lakelogic.run.accounts import account_for
-from lakelogic.run.choose import Asked, choose_slice, lost_slice
+from lakelogic.run.choose import Asked, SourceChangedError, choose_slice, lost_slice, without_changed
 from lakelogic.run.manifest import Manifest, decode_manifest, encode_manifest
 from lakelogic.run.outcome import failed_record, gate_result, idle_result, published_result, write_record
 from lakelogic.run.places import Places, find_places, link_path
@@ -38,7 +38,7 @@ from lakelogic.run.resetting import finish_reset, is_reset
 from lakelogic.run.result import RunResult
 from lakelogic.run.staging import StagingArea, discard, stage_batch, staging_prefix
 from lakelogic.run.watermarks import find_watermark
-from lakelogic.source.files import changed_file, find_format, format_of
+from lakelogic.source.files import changed_files, find_format, format_of
 from lakelogic.source.tables import is_delta_table
 from lakelogic.table.location import is_catalog_name
 from lakelogic.table.registry import open_table
@@ -83,10 +83,23 @@ def run_contract(contract: Contract, context: RunContext) -> RunResult:
             chosen, reason = choose_slice(contract, run.places, journal, context.asked)
             if chosen is None:
                 return finished or idle_result(run, reason)
-            return _run_batch(_from_watermark(run), journal, chosen, reason)
+            return _run_slice(_from_watermark(run), journal, chosen, reason)
     except LakeLogicError as error:
         failed_record(run, error)
         raise
+
+
+def _run_slice(run: Run, journal: Journal, chosen: Slice, reason: str) -> RunResult:
+    """A file that changes while it is read is left for a later run; it must not hold up the others."""
+    while True:
+        try:
+            return _run_batch(run, journal, chosen, reason)
+        except SourceChangedError as changed:
+            left = without_changed(run.contract, run.context.asked, chosen, changed)
+            if left is None:
+                raise
+            logger.warning(f"{len(changed.files)} files changed while they were read, and are left for a later run")
+            chosen, reason = left, f"{reason}; {len(changed.files)} changed while they were read, left for later"
 
 
 def _from_watermark(run: Run) -> Run:
@@ -122,15 +135,10 @@ def _stage_and_publish(
     discard(area, batch.number, run.contract.dataset)
     run.phase("reading and checking rows")
     staged = stage_batch(run.engine, plan, spec, batch.slice, links, area, run_id=run.run_id, started_at=run.started_at)
-    if changed := changed_file(batch.slice):
-        journal.abandon(batch, f"`{changed}` changed while it was read")
+    if changed := changed_files(batch.slice):
+        journal.abandon(batch, f"`{changed[0]}` changed while it was read")
         discard(area, batch.number, run.contract.dataset)
-        raise RunError(
-            f"`{changed}` changed while it was read; nothing was published",
-            hint="run again when its upload is over; `source.settle` or `source.success_marker` leave such files alone",
-            code="LL431",
-            retryable=True,
-        )
+        raise SourceChangedError(changed)
     staged.ledger.balance()
     accounts = account_for(run.contract, plan, staged)
     if run.context.window is not None and not staged.ledger.accepted and not staged.ledger.quarantined:
@@ -197,7 +205,10 @@ def _finish_pending(run: Run, journal: Journal) -> RunResult | None:
         return None
     plan, spec, links = make_plan(again.contract, again.context, pending.slice)
     reason = str(pending.settings.get("reason", "")) or "finishing an interrupted run"
-    return _stage_and_publish(again, journal, pending, plan, spec, links, reason)
+    try:
+        return _stage_and_publish(again, journal, pending, plan, spec, links, reason)
+    except SourceChangedError:
+        return None  # it was given up, and what is there now is a new slice
 
 
 def make_plan(contract: Contract, context: RunContext, chosen: Slice) -> tuple[Plan, ReadSpec, tuple[LinkRead, ...]]:

@@ -41,18 +41,18 @@ def sort_files(files: Iterable[SourceFile]) -> tuple[SourceFile, ...]:
     return tuple(sorted(files, key=lambda file: file.path))
 
 
-def changed_file(slice_: Slice) -> str | None:
-    """A file of the slice that is no longer the one that was listed: replaced, still growing, or gone."""
-    if not isinstance(slice_, FileSlice):
-        return None
-    for file in slice_.files:
-        try:
-            status = os.stat(file.path)
-        except OSError:
-            return file.path
-        if (status.st_size, status.st_mtime_ns) != (file.size, file.mtime_ns):
-            return file.path
-    return None
+def changed_files(slice_: Slice) -> tuple[str, ...]:
+    """Files of the slice that are no longer those that were listed: replaced, still growing, or gone."""
+    files = slice_.files if isinstance(slice_, FileSlice) else ()
+    return tuple(file.path for file in files if not _is_as_listed(file))
+
+
+def _is_as_listed(file: SourceFile) -> bool:
+    try:
+        status = os.stat(file.path)
+    except OSError:
+        return False
+    return (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns)
 
 
 def find_format(path: str) -> str | None:
