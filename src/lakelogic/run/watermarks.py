@@ -36,7 +36,7 @@ def _before(newest: Newest, lookback: timedelta, contract: Contract) -> Newest:
         "`lookback` is a time, and the watermark is a number",
         where=contract.at("source.lookback"),
         hint="take it away, or use a date or timestamp as watermark_field",
-        code="LL352",
+        code="LL354",
     )
 
 

@@ -59,7 +59,7 @@ def find_intervals(
     """Look into the journal; without a span, from the first window that was done to the last."""
     places = find_places(contract, settings)
     if places.control is None:
-        raise PlanError("a contract without a target has no windows", code="LL350")
+        raise PlanError("a contract without a target has no windows", code="LL355")
     done = open_journal(places.control).done_windows()
     whole = _whole(contract, span, done)
     slices = slice_window(whole, granularity) if whole else ()

@@ -28,7 +28,7 @@ def find_newest(path: str, column: str) -> Newest | None:
         raise PlanError(
             f"`{path}` has no column `{column}`, so what was read before cannot be told by it",
             hint="keep source.watermark_field in the target under its name, or use watermark_strategy: pipeline_log",
-            code="LL352",
+            code="LL353",
         )
     if "deletionVectors" in (table.protocol().reader_features or ()):
         raise CapabilityError(

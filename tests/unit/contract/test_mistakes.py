@@ -25,9 +25,9 @@ MISTAKES: dict[str, tuple[str, str, int, int, str, str]] = {
     "partitions to overwrite are not named": (
         "materialization:\n  strategy: overwrite_partitions", "LL159", 2, 13, "needs partitions", "partition_by",
     ),
-    "a window for a strategy that knows keys": (
-        "primary_key: a\nmaterialization:\n  strategy: merge\n  reprocess: { date_column: d }", "LL159", 4, 14,
-        "`merge` does not replace rows by date", "take `reprocess` away",
+    "a date column for a strategy that has its own": (
+        "primary_key: a\nmaterialization:\n  strategy: snapshot\n  reprocess: { date_column: d }", "LL159", 4, 14,
+        "`snapshot` does not replace rows by date", "take `reprocess` away",
     ),
     "overwrite of a table that takes appends only": (
         "materialization:\n  strategy: overwrite\n  table_properties: { delta.appendOnly: true }", "LL159", 2, 13,
