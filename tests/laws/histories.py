@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 from collections.abc import Iterable
@@ -34,8 +33,10 @@ class Seen:
         return _text({"tier": self.tier, "code": self.code, "score": 0.0 if score == 0 else score})
 
     @property
-    def rank(self) -> tuple[bool, str]:
-        return self.gone, hashlib.sha256((self.state + _text({"note": self.note})).encode()).hexdigest()
+    def rank(self) -> tuple[Any, ...]:
+        """Values column by column, in the order of their names, tracked ones first; NULL is least, NaN greatest."""
+        score = (2, 0.0) if self.score != self.score else _place(self.score)
+        return self.gone, _place(self.code), score, _place(self.tier), _place(self.note)
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,10 @@ def alive(observations: Iterable[Seen], at: datetime) -> set[int]:
             # A delete of the same instant wins.
             last[seen.key] = max(last.get(seen.key, (seen.at, seen.gone)), (seen.at, seen.gone))
     return {key for key, (_, gone) in last.items() if not gone}
+
+
+def _place(value: Any) -> tuple[int, Any]:
+    return (0, 0) if value is None else (1, value)
 
 
 def _text(values: dict[str, Any]) -> str:

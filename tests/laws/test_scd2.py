@@ -57,7 +57,7 @@ def test_a_history_does_not_depend_on_the_order_of_arrival(
 
 def _commit_with_trouble(history: History, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stop between the commits in some batches, start again, and start once more when all is done."""
-    point = (None, "after_store_commit", "after_history_scratch", None)[number]
+    point = (None, "after_store_commit", "after_history_files", "after_history_scratch")[number]
     if point is not None:
         monkeypatch.setattr("lakelogic.core.faults._reached", Counter())
         monkeypatch.setenv("LAKELOGIC_FAULT", point)

@@ -28,7 +28,7 @@ FAULT_POINTS = (
 # Reached only by batches that bring deletes.
 DELETE_FAULT_POINTS = ("after_deletes_commit",)
 # Reached by strategy scd2 only, between the commits of quarantine and target.
-HISTORY_FAULT_POINTS = ("after_history_scratch", "after_store_commit")
+HISTORY_FAULT_POINTS = ("after_history_scratch", "after_store_commit", "after_history_files")
 _KNOWN = (*FAULT_POINTS, *DELETE_FAULT_POINTS, *HISTORY_FAULT_POINTS)
 
 _reached: Counter[str] = Counter()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import DeltaError
-from deltalake.transaction import AddAction, create_table_with_add_actions
+from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
 from lakelogic.core.errors import CapabilityError, RunError
 from lakelogic.plan.files import StagedFile
@@ -107,6 +108,36 @@ def adopt_files(
     else:
         _write(table, mode, actions, shape, commit_id, replaced)
     return Commit(_committed_version(path, commit_id), metrics=_metrics(files))
+
+
+def replace_files(
+    table: DeltaTable,
+    path: str,
+    added: Sequence[StagedFile],
+    removed: Sequence[StagedFile],
+    shape: TableShape,
+    commit_id: CommitId,
+    metrics: Mapping[str, int],
+) -> Commit:
+    """One commit: files of the version seen go, others come. It fails where somebody else removed one of them."""
+    now = time.time_ns() // 1_000_000
+    gone = [RemoveAction(file.path, True, now, file.size, dict(file.partition)) for file in removed]
+    try:
+        table.create_write_transaction(
+            [*_add_actions(path, added, shape, table), *gone],
+            "append",
+            table.schema(),
+            list(shape.partition_by),
+            commit_properties=commit_properties(commit_id, metrics),
+        )
+    except DeltaError as error:
+        raise RunError(
+            f"the commit to `{path}` failed: {error}",
+            code="LL441",
+            hint="run again: the staged files are kept, and the batch is computed anew",
+            retryable=True,
+        ) from error
+    return Commit(_committed_version(path, commit_id), metrics=metrics)
 
 
 def _committed_version(path: str, commit_id: CommitId) -> int:

@@ -11,6 +11,7 @@ from lakelogic.plan.files import StagedFile
 from lakelogic.plan.history import staged_columns
 from lakelogic.plan.model import DELETE_COLUMN, Column
 from lakelogic.plan.writes import visible_keys
+from lakelogic.table.history_files import FILE_PATH, file_mark, find_files, read_files
 from lakelogic.table.history_rows import (
     AT,
     BATCH,
@@ -19,6 +20,7 @@ from lakelogic.table.history_rows import (
     FROM_STORE,
     FROM_TABLE,
     GONE,
+    OLD_FILE,
     OLD_TO,
     OLD_VERSION,
     ORIGIN,
@@ -29,7 +31,7 @@ from lakelogic.table.history_rows import (
 )
 from lakelogic.table.history_store import read_store
 from lakelogic.table.protocol import TableShape
-from lakelogic.table.pruning import EVERYTHING, first_value, render_literal, target_predicate
+from lakelogic.table.pruning import EVERYTHING, first_value, key_ranges, render_literal, render_ranges
 from lakelogic.table.spark_staged import quoted, read_staged, spark_schema, with_helpers
 
 if TYPE_CHECKING:
@@ -51,12 +53,18 @@ class Batch:
     layout: Layout
     number: int
     concerned: str = EVERYTHING  # condition over the table as `t`, true for every version of the batch's keys
+    sources: tuple[StagedFile, ...] | None = None  # files with all such versions; None: only Delta can read them
 
     @property
     def staged_shape(self) -> TableShape:
         write = self.layout.write
         shape = TableShape(staged_columns(write, self.shape.columns))
         return with_helpers(shape, [DELETE_COLUMN] if write.deletes else [])
+
+    @property
+    def staged_folder(self) -> str:
+        """The folder of the staged files, whose name is this batch's alone."""
+        return self.files[0].path.split("/")[0] if self.files else f"merge-{self.number:08d}"
 
     @property
     def keys(self) -> tuple[Column, ...]:
@@ -77,12 +85,13 @@ def open_batch(
 ) -> Batch:
     """A batch with the part of the table that it concerns; values of personal columns stay out of the condition."""
     batch = Batch(path, table, files, shape, layout, number)
-    visible = visible_keys(layout.write)
     if table is None:
         return batch
-    # The staged files are not partitioned, so partition columns have bounds like all others.
-    condition = target_predicate(table, path, files, replace(shape, partition_by=()), visible, alias="t")
-    unknown = batch.unknown_member
+    ranges = {c.name: key_ranges(table, path, files, c) for c in batch.keys}
+    visible = [c for c in batch.keys if c.name in visible_keys(layout.write) and ranges[c.name]]
+    parts = [render_ranges(f"t.{quoted(c.name)}", ranges[c.name], c.type) for c in visible]
+    condition, unknown = " AND ".join(parts) or EVERYTHING, batch.unknown_member
+    batch = replace(batch, sources=find_files(table, shape, {} if unknown else ranges))
     return replace(batch, concerned=f"({condition} OR {unknown})" if unknown else condition)
 
 
@@ -98,12 +107,14 @@ def observe(spark: SparkSession, batch: Batch) -> Observed:
     parts = [own.withColumn(SINCE, sf.lit(None).cast(own.schema[AT].dataType))]
     stored = None
     if batch.table is not None:
-        parts.append(_table_rows(spark, batch).join(concerned, on=keys, how="inner"))
         stored = _store_rows(spark, batch)
+    if batch.table is not None and batch.sources != ():
+        found = _table_rows(spark, batch).join(concerned, on=keys, how="inner")
+        parts.append(found.withColumn(OLD_FILE, file_mark(sf.col(OLD_FILE))))
     if stored is not None:
         parts.append(stored.join(concerned, on=keys, how="inner").where(sf.col(AT) >= sf.col(SINCE)))
     rows = reduce(lambda left, right: left.unionByName(right), parts)
-    return Observed(rows, has_table=batch.table is not None, has_store=stored is not None)
+    return Observed(rows, has_store=stored is not None)
 
 
 def _batch_rows(spark: SparkSession, batch: Batch) -> DataFrame:
@@ -133,22 +144,22 @@ def _unknown_member(spark: SparkSession, batch: Batch) -> DataFrame:
 
 
 def _table_rows(spark: SparkSession, batch: Batch) -> DataFrame:
+    """The versions that a batch may concern, each with the path of its file."""
     from pyspark.sql import functions as sf
 
     write = batch.layout.write
-    rows = spark.read.format("delta").load(batch.path).alias("t").where(batch.concerned)
-    return _observed(
-        rows.withColumns(
-            {
-                AT: sf.col(quoted(write.valid_from)),
-                GONE: sf.lit(False),
-                OLD_TO: sf.col(quoted(write.valid_to)),
-                OLD_VERSION: sf.col(quoted(write.version)),
-            }
-        ),
-        batch,
-        FROM_TABLE,
-    )
+    if batch.sources is None:
+        rows = spark.read.format("delta").load(batch.path).withColumn(FILE_PATH, sf.lit(""))
+    else:
+        rows = read_files(spark, batch.path, batch.sources, batch.shape, with_path=True)
+    made = {
+        AT: sf.col(quoted(write.valid_from)),
+        GONE: sf.lit(False),
+        OLD_TO: sf.col(quoted(write.valid_to)),
+        OLD_VERSION: sf.col(quoted(write.version)),
+        OLD_FILE: sf.col(FILE_PATH),
+    }
+    return _observed(rows.alias("t").where(batch.concerned).withColumns(made), batch, FROM_TABLE)
 
 
 def _store_rows(spark: SparkSession, batch: Batch) -> DataFrame | None:
@@ -170,7 +181,7 @@ def _observed(rows: DataFrame, batch: Batch, origin: int) -> DataFrame:
 
     schema = spark_schema(batch.shape.columns)
     at = schema[batch.layout.write.valid_from].dataType.simpleString()
-    types = {OLD_TO: at, OLD_VERSION: "int", BATCH: "bigint", COVERED: "array<string>"}
+    types = {OLD_TO: at, OLD_VERSION: "int", OLD_FILE: "bigint", BATCH: "bigint", COVERED: "array<string>"}
     types |= {name: schema[name].dataType.simpleString() for name in batch.layout.carried}
     there = set(rows.columns)
 

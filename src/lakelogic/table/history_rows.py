@@ -4,12 +4,12 @@ An observation says that a key had some state at some time, or that it was gone.
 the versions that the table has, what the observation store remembers, and the rows of the batch. What comes out
 does not depend on the order in which they arrived:
 
-* Of all that is known about a key at one instant the winner is a delete, else the row with the greatest hash.
+* Of all that is known about a key at one instant the winner is a delete, else the row with the greatest values.
 * Sorted by time, a winner whose state differs from the one before opens a version; a delete closes one.
 * A winner that opens nothing is remembered, because a row that arrives late may come to stand before it.
 
 Only the part of a key's history from the batch's first row on can change, so the versions that ended before it
-are left alone; they are only counted.
+are left alone; they are only counted. Every window below keeps to the order of one sort, by key and time.
 """
 
 from __future__ import annotations
@@ -35,13 +35,15 @@ COVERED = f"{HIDDEN_PREFIX}covered"  # store: columns whose values are those of 
 ORIGIN = f"{HIDDEN_PREFIX}origin"
 OLD_TO = f"{HIDDEN_PREFIX}old_to"  # table: the end and the number that the version has now
 OLD_VERSION = f"{HIDDEN_PREFIX}old_version"
+OLD_FILE = f"{HIDDEN_PREFIX}old_file"  # table: the mark of the file that the version stands in
 SINCE = f"{HIDDEN_PREFIX}since"  # the first instant that the batch speaks of, per key
 KIND, OP = "kind", f"{HIDDEN_PREFIX}op"  # of results
 CHANGE, REMEMBER = "change", "remember"
 
 FROM_TABLE, FROM_STORE, FROM_BATCH = 0, 1, 2
-_STATE, _RANK, _BASE = f"{HIDDEN_PREFIX}state", f"{HIDDEN_PREFIX}rank", f"{HIDDEN_PREFIX}base"
+_STATE, _SETTLED, _BASE = f"{HIDDEN_PREFIX}state", f"{HIDDEN_PREFIX}settled", f"{HIDDEN_PREFIX}base"
 _STARTS, _NUMBER, _NEXT = f"{HIDDEN_PREFIX}starts", f"{HIDDEN_PREFIX}number", f"{HIDDEN_PREFIX}next"
+_BEFORE, _ENDED, _BOUND = f"{HIDDEN_PREFIX}before", f"{HIDDEN_PREFIX}ended", f"{HIDDEN_PREFIX}bound"
 
 _JSON = {
     "ignoreNullFields": "false",
@@ -56,7 +58,6 @@ class Observed:
     """Observations of keys, and from where besides the batch they come."""
 
     rows: DataFrame
-    has_table: bool
     has_store: bool
 
 
@@ -85,29 +86,14 @@ class Layout:
 
 def compute_changes(observed: Observed, layout: Layout, *, batch: int) -> DataFrame:
     """What must change in the table and what must be remembered."""
-    frame = _cut_settled_past(observed.rows, layout) if observed.has_table else _without_past(observed.rows)
-    frame = _restore_covered(frame, layout) if observed.has_store else frame
-    frame = _choose_winners(frame, layout)
-    frame = _find_versions(frame, layout)
-    return _results(frame, layout, batch)
-
-
-def _without_past(observed: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as sf
-
-    return observed.withColumn(_BASE, sf.lit(0))
-
-
-def _cut_settled_past(observed: DataFrame, layout: Layout) -> DataFrame:
-    """Leave out versions that ended before the batch's first row of their key, but count them."""
-    from pyspark.sql import Window
     from pyspark.sql import functions as sf
 
     settled = (sf.col(ORIGIN) == FROM_TABLE) & (sf.col(OLD_TO) < sf.col(SINCE))
-    whole = _in_time(layout).rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    base = sf.coalesce(sf.max(sf.when(settled, sf.col(OLD_VERSION))).over(whole), sf.lit(0))
-    frame = observed.withColumn(_BASE, base)
-    return frame.where(~settled)
+    frame = observed.rows.withColumn(_SETTLED, sf.coalesce(settled, sf.lit(False)))
+    frame = _restore_covered(frame, layout) if observed.has_store else frame
+    frame = _choose_winners(frame, layout)
+    frame = _find_versions(frame, layout)
+    return _results(frame.where(~sf.col(_SETTLED)), layout, batch)
 
 
 def _restore_covered(frame: DataFrame, layout: Layout) -> DataFrame:
@@ -118,7 +104,7 @@ def _restore_covered(frame: DataFrame, layout: Layout) -> DataFrame:
     stored = sf.col(ORIGIN) == FROM_STORE
     values = sf.struct(*[_col(name) for name in layout.source], sf.col(ORIGIN))
     so_far = _in_time(layout).rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    of_table = sf.when(sf.col(ORIGIN) == FROM_TABLE, values)
+    of_table = sf.when((sf.col(ORIGIN) == FROM_TABLE) & ~sf.col(_SETTLED), values)
     around = f"{HIDDEN_PREFIX}around"
     frame = frame.withColumn(around, sf.last(of_table, ignorenulls=True).over(so_far))
     instant = Window.partitionBy(*_cols(layout.write.keys), sf.col(AT)).orderBy(*_known_first())
@@ -132,23 +118,19 @@ def _restore_covered(frame: DataFrame, layout: Layout) -> DataFrame:
 
 
 def _choose_winners(frame: DataFrame, layout: Layout) -> DataFrame:
-    """One observation per key and instant."""
+    """One observation per key and instant; it knows the version that the table has there, whoever wins."""
     from pyspark.sql import Window
     from pyspark.sql import functions as sf
 
     write, types = layout.write, frame.schema
-    plain = [name for name in write.untracked if name not in write.opaque]
-    instant = Window.partitionBy(*_cols(write.keys), sf.col(AT))
-    # A hash costs more than all the rest, and nearly every row is alone at its instant.
-    tied = sf.count(sf.lit(1)).over(instant) > 1
-    content = sf.sha2(sf.concat(_text(write.tracked, types), _text(plain, types)), 256)
-    frame = frame.withColumn(f"{HIDDEN_PREFIX}tied", tied)
-    frame = frame.withColumn(_RANK, sf.when(sf.col(f"{HIDDEN_PREFIX}tied"), content))
+    content = [*sorted(write.tracked), *sorted(name for name in write.untracked if name not in write.opaque)]
+    greatest = [_comparable(name, types[name].dataType).desc_nulls_last() for name in content]
     rest = [name for name in (*write.opaque, *layout.lineage) if _has_order(types[name].dataType)]
     last = [_col(name).asc_nulls_last() for name in rest]
-    ranked = instant.orderBy(sf.desc(GONE), sf.desc(_RANK), sf.asc(ORIGIN), *last)
+    instant = Window.partitionBy(*_cols(write.keys), sf.col(AT))
+    ranked = instant.orderBy(sf.desc(GONE), *greatest, sf.asc(ORIGIN), *last)
     whole = ranked.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    known = {name: sf.max(sf.col(name)).over(whole) for name in (OLD_TO, OLD_VERSION)}
+    known = {name: sf.max(sf.col(name)).over(whole) for name in (OLD_TO, OLD_VERSION, OLD_FILE)}
     return frame.withColumns({_NUMBER: sf.row_number().over(ranked), **known}).where(sf.col(_NUMBER) == 1)
 
 
@@ -157,18 +139,26 @@ def _find_versions(frame: DataFrame, layout: Layout) -> DataFrame:
     from pyspark.sql import Window
     from pyspark.sql import functions as sf
 
-    keys, types = _cols(layout.write.keys), frame.schema
+    types, settled = frame.schema, sf.col(_SETTLED)
     states = [_plain(name, types[name].dataType).alias(name) for name in layout.write.tracked]
     frame = frame.withColumn(_STATE, sf.struct(*states, sf.lit(0).alias(_STATE)))
-    order = Window.partitionBy(*keys).orderBy(AT)
-    gone_before = sf.lag(GONE).over(order)
-    differs = gone_before.isNull() | gone_before | ~sf.lag(_STATE).over(order).eqNullSafe(sf.col(_STATE))
-    frame = frame.withColumn(_STARTS, ~sf.col(GONE) & differs)
-    number = sf.col(_BASE) + sf.count(sf.when(sf.col(_STARTS), 1)).over(order)
-    bounds = sf.col(_STARTS) | sf.col(GONE)
-    frame = frame.withColumns({_NUMBER: number.cast("int"), f"{HIDDEN_PREFIX}bounds": bounds})
-    along = Window.partitionBy(*keys, sf.col(f"{HIDDEN_PREFIX}bounds")).orderBy(AT)
-    return frame.withColumn(_NEXT, sf.lead(AT).over(along))
+    order = Window.partitionBy(*_cols(layout.write.keys)).orderBy(AT)
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    frame = frame.withColumns(
+        {
+            # What follows a settled version opens one: it differs, or the key was gone in between.
+            _ENDED: sf.lag(sf.col(GONE) | settled).over(order),
+            _BEFORE: sf.lag(_STATE).over(order),
+            _BASE: sf.coalesce(sf.max(sf.when(settled, sf.col(OLD_VERSION))).over(so_far), sf.lit(0)),
+        }
+    )
+    differs = sf.col(_ENDED).isNull() | sf.col(_ENDED) | ~sf.col(_BEFORE).eqNullSafe(sf.col(_STATE))
+    frame = frame.withColumn(_STARTS, ~settled & ~sf.col(GONE) & differs)
+    number = sf.col(_BASE) + sf.count(sf.when(sf.col(_STARTS), 1)).over(so_far)
+    frame = frame.withColumn(_BOUND, sf.when(sf.col(_STARTS) | sf.col(GONE), sf.col(AT)))
+    partition = ", ".join(quoted(key) for key in layout.write.keys)
+    following = sf.expr(f"lead({_BOUND}) IGNORE NULLS OVER (PARTITION BY {partition} ORDER BY {AT})")
+    return frame.withColumns({_NUMBER: number.cast("int"), _NEXT: following})
 
 
 def _results(frame: DataFrame, layout: Layout, batch: int) -> DataFrame:
@@ -207,6 +197,7 @@ def _result_columns(frame: DataFrame, layout: Layout, batch: int) -> list[SparkC
     return [
         *[made.get(name, _col(name)).alias(name) for name in layout.columns],
         sf.when(change, sf.col(_STARTS)).alias(OP),
+        sf.when(change, sf.col(OLD_FILE)).alias(OLD_FILE),
         sf.when(~change, sf.col(AT)).alias(AT),
         sf.when(~change, sf.col(GONE)).alias(GONE),
         sf.when(~change, sf.lit(batch).cast("bigint")).alias(BATCH),
@@ -271,6 +262,14 @@ def _plain(name: str, type_: DataType) -> SparkColumn:
             return sf.to_json(sf.struct(_in_order(name, type_).alias(name)), _JSON)
         case _:
             return _col(name)
+
+
+def _comparable(name: str, type_: DataType) -> SparkColumn:
+    """A column of any type as one that rows can be ordered by."""
+    from pyspark.sql import functions as sf
+
+    unordered = any(word in type_.simpleString() for word in ("map<", "variant"))
+    return sf.to_json(sf.struct(_plain(name, type_).alias(name)), _JSON) if unordered else _col(name)
 
 
 def _in_order(name: str, type_: DataType) -> SparkColumn:

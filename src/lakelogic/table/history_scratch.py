@@ -15,7 +15,7 @@ from lakelogic.plan.files import StagedFile
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_FILE_BYTES = 32 * 1024 * 1024
+FILE_BYTES = 16 * 1024 * 1024
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -33,15 +33,16 @@ def list_parquet(root: str, folder: str) -> tuple[StagedFile, ...]:
         if rows:
             inner = path.relative_to(base).parts[:-1]
             name = os.path.join(folder, path.relative_to(base).as_posix())
-            files.append(StagedFile(name, path.stat().st_size, rows, _partition(inner)))
+            files.append(StagedFile(name, path.stat().st_size, rows, folder_values(inner)))
     return tuple(files)
 
 
 def wanted_files(files: Sequence[StagedFile]) -> int:
     """How many files these rows are best kept in: small enough that a change rewrites little."""
-    return max(1, round(sum(file.size for file in files) / _FILE_BYTES))
+    return max(1, round(sum(file.size for file in files) / FILE_BYTES))
 
 
-def _partition(parts: Sequence[str]) -> dict[str, str | None]:
+def folder_values(parts: Sequence[str]) -> dict[str, str | None]:
+    """Partition values by the names of folders (`column=value`)."""
     pairs = (part.partition("=") for part in parts)
     return {unquote(name): None if value == _NULL_PARTITION else unquote(value) for name, _, value in pairs}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -58,18 +58,52 @@ def target_predicate(
 def _key_predicate(
     table: DeltaTable, root: str, files: Sequence[StagedFile], column: Column, shape: TableShape, alias: str
 ) -> str | None:
+    if column.type.this in _RANGED and column.name in shape.partition_by:
+        return _partition_predicate(_named(column.name, alias), files, column)
+    ranges = key_ranges(table, root, files, column)
+    return render_ranges(_named(column.name, alias), ranges, column.type) if ranges else None
+
+
+def key_ranges(table: DeltaTable, root: str, files: Sequence[StagedFile], column: Column) -> list[Range]:
+    """Ranges that hold every key of the batch which the table can have; none where they cannot be told."""
     if column.type.this not in _RANGED:
-        return None
-    name = f"{alias}.{quoted(column.name)}" if alias else quoted(column.name)
-    if column.name in shape.partition_by:
-        return _partition_predicate(name, files, column)
+        return []
     try:
         bounds, complete = _bounds(table, column)
-        ranges = round_outward(find_ranges(bounds if complete else None, root, files, column), bounds)
+        return round_outward(find_ranges(bounds if complete else None, root, files, column), bounds)
     except (ValueError, OverflowError, pa.ArrowException):
         # A date outside of Python's years, for one: Spark may know it, we cannot name it.
-        return None
-    return render_ranges(name, ranges, column.type) if ranges else None
+        return []
+
+
+def overlaps(actions: pa.Table, ranges: Mapping[str, Sequence[Range]]) -> list[bool]:
+    """Of each file in the log's list (flattened), whether it may hold a row with all its columns in their ranges."""
+    found = [True] * actions.num_rows
+    for name, parts in ranges.items():
+        lows, highs = (
+            actions.column(f"{which}.{name}").to_pylist() if f"{which}.{name}" in actions.column_names else None
+            for which in ("min", "max")
+        )
+        if lows is None or highs is None or not parts:
+            continue
+        for number, (low, high) in enumerate(zip(lows, highs, strict=True)):
+            known = low is not None and high is not None
+            found[number] &= not known or any(_meet(low, _after(high), part) for part in parts)
+    return found
+
+
+def _meet(low: Any, high: Any, part: Range) -> bool:
+    first, last = part
+    return (last is None or low <= last) and (first is None or first <= high)
+
+
+def _after(high: Any) -> Any:
+    # The log keeps milliseconds of an instant and may have cut the rest off.
+    return high + timedelta(milliseconds=1) if isinstance(high, datetime) else high
+
+
+def _named(name: str, alias: str) -> str:
+    return f"{alias}.{quoted(name)}" if alias else quoted(name)
 
 
 def _partition_predicate(name: str, files: Sequence[StagedFile], column: Column) -> str | None:
@@ -189,12 +223,8 @@ def _bounds(table: DeltaTable, column: Column) -> tuple[list[Range], bool]:
         # A table without files has no bounds, and nothing that could match.
         return [], not actions.num_rows
     pairs = zip(*(actions.column(name).to_pylist() for name in names), strict=True)
-    known = [(low, high) for low, high in pairs if low is not None and high is not None]
-    complete = len(known) == actions.num_rows
-    if column.type.this in _INSTANT:
-        # The log keeps milliseconds and may have cut the rest off.
-        known = [(low, high + timedelta(milliseconds=1)) for low, high in known]
-    return known, complete
+    known = [(low, _after(high)) for low, high in pairs if low is not None and high is not None]
+    return known, len(known) == actions.num_rows
 
 
 def _footer_range(root: str, files: Sequence[StagedFile], column: Column) -> Range | None:

@@ -1,9 +1,9 @@
-"""SCD2 on Spark: a batch becomes versions in one MERGE, exactly once. The semantics are in history_rows.py.
+"""SCD2 on Spark: a batch becomes versions in one commit, exactly once. The semantics are in history_rows.py.
 
     observe   the batch, the versions of its keys, and what the store remembers of them
     compute   which versions change, as scratch files
     remember  what opens no version, in the store        (its own commit, first)
-    merge     the changed versions                       (the commit of the batch)
+    rewrite   the files with changed versions            (the commit of the batch; a MERGE where Delta must write)
 
 A run that ended between the two commits is repeated from the same staged files: it leaves out what the store got
 from this very batch, so it computes the same changes again.
@@ -25,6 +25,7 @@ from lakelogic.plan.writes import WriteScd2
 from lakelogic.table.adopt import adopt_files, find_commit, find_table
 from lakelogic.table.history_merge import render_merge
 from lakelogic.table.history_observed import Batch, observe, open_batch
+from lakelogic.table.history_rewrite import new_folder, rewrite_files
 from lakelogic.table.history_rows import CHANGE, KIND, REMEMBER, Layout, compute_changes
 from lakelogic.table.history_scratch import list_parquet, wanted_files, write_parquet
 from lakelogic.table.history_store import check_store, commit_store, history_property, store_path, store_shape
@@ -105,8 +106,10 @@ def commit_history(
             commit = _load(spark, batch, scratch, commit_id)
         elif not scratch.changes:
             commit = adopt_files(path, "append", (), shape, commit_id)
-        else:
+        elif batch.sources is None:
             commit = _merge(spark, batch, scratch, commit_id)
+        else:
+            commit = rewrite_files(spark, batch, _read(spark, batch, scratch), scratch.changes, commit_id)
     shutil.rmtree(os.path.join(path, scratch.folder), ignore_errors=True)
     return commit
 
@@ -117,8 +120,7 @@ def _layout(write: WriteScd2, shape: TableShape) -> Layout:
 
 def _write_changes(spark: SparkSession, batch: Batch) -> _Scratch:
     # Named after the batch's staged files, so that what a killed run leaves is swept away with them.
-    staged = batch.files[0].path.split("/")[0] if batch.files else f"merge-{batch.number:08d}"
-    folder = f"{staged}-history-{uuid.uuid4().hex[:8]}"
+    folder = f"{batch.staged_folder}-history-{uuid.uuid4().hex[:8]}"
     changes = compute_changes(observe(spark, batch), batch.layout, batch=batch.number)
     write_parquet(changes, os.path.join(batch.path, folder), [KIND])
     return _Scratch(
@@ -139,7 +141,7 @@ def _load(spark: SparkSession, batch: Batch, scratch: _Scratch, commit_id: Commi
     rows = _read(spark, batch, scratch).select(*[quoted(c.name) for c in shape.columns])
     rows = rows.repartitionByRange(wanted_files(scratch.changes), *near)
     rows = rows.sortWithinPartitions(*near, quoted(batch.layout.write.valid_from))
-    folder = f"batch-{batch.number:08d}-{uuid.uuid4().hex[:8]}"
+    folder = new_folder(batch)
     write_parquet(rows, os.path.join(batch.path, folder), shape.partition_by)
     return adopt_files(batch.path, "append", list_parquet(batch.path, folder), shape, commit_id)
 

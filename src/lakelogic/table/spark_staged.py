@@ -48,7 +48,7 @@ def read_staged(spark: SparkSession, root: str, files: Sequence[StagedFile], sha
     schema = spark_schema(shape.columns)
     if not files:
         return spark.createDataFrame([], schema)
-    reader = spark.read.schema(schema).option("basePath", _base(root, files[0].path))
+    reader = spark.read.schema(schema).option("basePath", partition_base(root, files[0].path))
     # These are names, not patterns: a folder may have `[` or `{` in its name.
     paths = [os.path.join(root, file.path) for file in files]
     frame = reader.option("__globPaths__", "false").parquet(*paths)
@@ -98,7 +98,7 @@ def session_confs(spark: SparkSession, values: Mapping[str, str]) -> Iterator[No
                 spark.conf.set(key, old)
 
 
-def _base(root: str, path: str) -> str:
+def partition_base(root: str, path: str) -> str:
     """The folder above the first `column=value` folder, where Spark must start to read partition values."""
     parts = os.path.dirname(path).split("/")
     plain = []

@@ -1,0 +1,127 @@
+"""Changed versions take the place of old ones: the files that they stand in are written again, in one commit.
+
+What a MERGE would do, without its search for the files to touch (the changes name them) and without moving the rows
+that stay: these are read, freed of what changes, and written in the order in which they lay.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from lakelogic.core.faults import fault_point
+from lakelogic.plan.files import StagedFile
+from lakelogic.table.adopt import replace_files
+from lakelogic.table.history_files import marked_files, read_files
+from lakelogic.table.history_observed import Batch
+from lakelogic.table.history_rows import OLD_FILE, OP
+from lakelogic.table.history_scratch import FILE_BYTES, list_parquet, wanted_files, write_parquet
+from lakelogic.table.protocol import Commit, CommitId
+from lakelogic.table.spark_staged import quoted, session_confs
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# A pair of key and start weighs little; above this they would weigh too much for every worker to have them all.
+_BROADCAST_PAIRS = 2_000_000
+# Small files that are rewritten together come out as one.
+_CONFS = {"spark.sql.files.maxPartitionBytes": str(FILE_BYTES), "spark.sql.files.openCostInBytes": str(2**20)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Effect:
+    """What changes do to a table."""
+
+    marks: frozenset[int]  # of the files that they touch
+    updated: int
+    deleted: int
+    inserted: int
+
+    def metrics(self, touched: Sequence[StagedFile], written: Sequence[StagedFile]) -> dict[str, int]:
+        """In the words of Delta's MERGE."""
+        return {
+            "numTargetRowsInserted": self.inserted,
+            "numTargetRowsUpdated": self.updated,
+            "numTargetRowsDeleted": self.deleted,
+            "numTargetRowsCopied": sum(file.rows for file in touched) - self.updated - self.deleted,
+            "numTargetFilesAdded": len(written),
+            "numTargetFilesRemoved": len(touched),
+            "numTargetBytesAdded": sum(file.size for file in written),
+            "numTargetBytesRemoved": sum(file.size for file in touched),
+        }
+
+
+def rewrite_files(
+    spark: SparkSession, batch: Batch, changes: DataFrame, files: Sequence[StagedFile], commit_id: CommitId
+) -> Commit:
+    """Commit changes, which lie in these scratch files, to a table whose files can be read as they are."""
+    assert batch.table is not None and batch.sources is not None
+    effect = _find_effect(batch.path, files)
+    touched = marked_files(batch.path, batch.sources, effect.marks)
+    folder = new_folder(batch)
+    with session_confs(spark, _CONFS):
+        rows = _rows(spark, batch, changes, touched, effect, wanted_files(files))
+        write_parquet(rows, os.path.join(batch.path, folder), batch.shape.partition_by)
+    fault_point("after_history_files")
+    written = list_parquet(batch.path, folder)
+    metrics = effect.metrics(touched, written)
+    return replace_files(batch.table, batch.path, written, touched, batch.shape, commit_id, metrics)
+
+
+def new_folder(batch: Batch) -> str:
+    """A folder for files that the table will show; what an attempt left that ended before its commit is removed."""
+    prefix = f"batch-{batch.staged_folder.removeprefix('merge-')}-"
+    for name in os.listdir(batch.path) if batch.files else ():
+        if name.startswith(prefix):
+            shutil.rmtree(os.path.join(batch.path, name), ignore_errors=True)
+    return prefix + uuid.uuid4().hex[:8]
+
+
+def _rows(
+    spark: SparkSession,
+    batch: Batch,
+    changes: DataFrame,
+    touched: Sequence[StagedFile],
+    effect: _Effect,
+    files: int,
+) -> DataFrame:
+    from pyspark.sql import functions as sf
+
+    write = batch.layout.write
+    names = [quoted(column.name) for column in batch.shape.columns]
+    near = [quoted(name) for name in (*batch.shape.partition_by, *write.keys, write.valid_from)]
+    new = changes.where(OP).select(*names).coalesce(files).sortWithinPartitions(*near)
+    if not touched:
+        return new
+    place = [*write.keys, write.valid_from]
+    old = changes.where(sf.col(OLD_FILE).isNotNull()).select(*[quoted(name) for name in place])
+    few = effect.updated + effect.deleted <= _BROADCAST_PAIRS
+    kept = read_files(spark, batch.path, touched, batch.shape)
+    kept = kept.join(sf.broadcast(old) if few else old, on=place, how="left_anti").select(*names)
+    if few:
+        return kept.unionByName(new)
+    # Without a copy of the pairs for everyone the rows are moved, and must be brought near each other again.
+    rows = kept.unionByName(new).repartitionByRange(files + wanted_files(touched), *near)
+    return rows.sortWithinPartitions(*near)
+
+
+def _find_effect(root: str, files: Sequence[StagedFile]) -> _Effect:
+    """Counted from two narrow columns of the scratch files."""
+    paths = [os.path.join(root, file.path) for file in files]
+    tables = [pq.ParquetFile(path).read(columns=[OLD_FILE, OP]) for path in paths]
+    table = reduce(lambda left, right: pa.concat_tables([left, right]), tables)
+    marks, stays = table.column(OLD_FILE), table.column(OP)
+    there = pc.is_valid(marks)
+    updated = pc.sum(pc.and_(there, stays)).as_py() or 0
+    known = pc.sum(there).as_py() or 0
+    found = frozenset(mark for mark in pc.unique(marks).to_pylist() if mark is not None)
+    return _Effect(found, updated, known - updated, table.num_rows - known)
