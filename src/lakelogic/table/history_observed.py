@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ from lakelogic.table.history_rows import (
 )
 from lakelogic.table.history_store import read_store
 from lakelogic.table.protocol import TableShape
-from lakelogic.table.pruning import EVERYTHING, first_value, key_ranges, render_literal, render_ranges
+from lakelogic.table.pruning import EVERYTHING, Range, first_value, key_ranges, render_literal, render_ranges
 from lakelogic.table.spark_staged import quoted, read_staged, spark_schema, with_helpers
 
 if TYPE_CHECKING:
@@ -91,8 +91,19 @@ def open_batch(
     visible = [c for c in batch.keys if c.name in visible_keys(layout.write) and ranges[c.name]]
     parts = [render_ranges(f"t.{quoted(c.name)}", ranges[c.name], c.type) for c in visible]
     condition, unknown = " AND ".join(parts) or EVERYTHING, batch.unknown_member
-    batch = replace(batch, sources=find_files(table, shape, {} if unknown else ranges))
+    batch = replace(batch, sources=find_files(table, shape, _with_unknown(batch, ranges)))
     return replace(batch, concerned=f"({condition} OR {unknown})" if unknown else condition)
+
+
+def _with_unknown(batch: Batch, ranges: Mapping[str, Sequence[Range]]) -> dict[str, Sequence[Range]]:
+    """The ranges with the key of the unknown member, which is in every batch; a type that cannot be named has none."""
+    write = batch.layout.write
+    given = dict(zip(write.unknown_names, write.unknown_values, strict=True))
+    if not given:
+        return dict(ranges)
+    kinds = {name: type(parts[0][0]) for name, parts in ranges.items() if parts}
+    points = {name: kind(given[name]) for name, kind in kinds.items() if kind in (int, str)}
+    return {name: [*ranges[name], (point, point)] for name, point in points.items()}
 
 
 def observe(spark: SparkSession, batch: Batch) -> Observed:
