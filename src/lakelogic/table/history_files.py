@@ -102,7 +102,9 @@ def marked_files(root: str, files: Sequence[StagedFile], marks: frozenset[int]) 
     by_mark: dict[int, list[StagedFile]] = {}
     for file in files:
         address = Path(root, file.path).absolute().as_uri()
-        by_mark.setdefault(zlib.crc32(address.encode()), []).append(file)
+        # Hadoop writes a local address with one slash or with three.
+        for spelling in (address, address.replace("file:///", "file:/", 1)):
+            by_mark.setdefault(zlib.crc32(spelling.encode()), []).append(file)
     if not marks <= by_mark.keys():
         # Java writes the address of a folder with such a name in another way.
         return tuple(files)

@@ -89,7 +89,9 @@ def compute_changes(observed: Observed, layout: Layout, *, batch: int) -> DataFr
     from pyspark.sql import functions as sf
 
     settled = (sf.col(ORIGIN) == FROM_TABLE) & (sf.col(OLD_TO) < sf.col(SINCE))
-    frame = observed.rows.withColumn(_SETTLED, sf.coalesce(settled, sf.lit(False)))
+    # Moved by key once, before a window that would move them by key and instant.
+    rows = observed.rows.repartition(*_cols(layout.write.keys))
+    frame = rows.withColumn(_SETTLED, sf.coalesce(settled, sf.lit(False)))
     frame = _restore_covered(frame, layout) if observed.has_store else frame
     frame = _choose_winners(frame, layout)
     frame = _find_versions(frame, layout)
