@@ -11,8 +11,8 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pyarrow as pa
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 FILE_PATH = "_lakelogic_file_path"
 _PLAIN_PATH = re.compile(r"[\w./=-]+", re.ASCII)
+_JAVA_KEEPS = "/_-!.~'()*,;:$&+=@"  # characters of a path that stand in a Java URI as they are
 _MAX_FOLDERS = 32  # each is a scan of its own in Spark's plan
 
 
@@ -101,10 +102,10 @@ def marked_files(root: str, files: Sequence[StagedFile], marks: frozenset[int]) 
     """The files that have these marks. Two may share one, and then one is rewritten without need."""
     by_mark: dict[int, list[StagedFile]] = {}
     for file in files:
-        address = Path(root, file.path).absolute().as_uri()
+        address = quote(os.path.abspath(os.path.join(root, file.path)), safe=_JAVA_KEEPS)
         # Hadoop writes a local address with one slash or with three.
-        for spelling in (address, address.replace("file:///", "file:/", 1)):
-            by_mark.setdefault(zlib.crc32(spelling.encode()), []).append(file)
+        for scheme in ("file:", "file://"):
+            by_mark.setdefault(zlib.crc32(f"{scheme}{address}".encode()), []).append(file)
     if not marks <= by_mark.keys():
         # Java writes the address of a folder with such a name in another way.
         return tuple(files)
