@@ -62,9 +62,15 @@ def _feed(estate: Estate, kills: tuple[str | None, str | None]) -> dict[str, Any
     return visible(estate)
 
 
-def test_killed_runs_leave_the_history_that_undisturbed_ones_leave(tmp_path: Path, spark_session: Any) -> None:
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, spark_session: Any) -> dict[str, Any]:
+    return _feed(_estate(tmp_path_factory.mktemp("calm") / "estate", spark_session), (None, None))
+
+
+def test_killed_runs_leave_the_history_that_undisturbed_ones_leave(
+    tmp_path: Path, undisturbed: dict[str, Any], spark_session: Any
+) -> None:
     """One batch has remembered its rows and written its files, but not committed them; the next has committed them."""
-    undisturbed = _feed(_estate(tmp_path / "calm", spark_session), (None, None))
     estate = _estate(tmp_path / "killed", spark_session)
     assert _feed(estate, ("after_history_files", "after_target_commit")) == undisturbed
     assert sum(undisturbed["target"].values()) == 8
