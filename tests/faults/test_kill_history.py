@@ -11,7 +11,8 @@ from tests.faults.support import Estate, visible
 
 from lakelogic.table.history_store import store_path
 
-pytestmark = [pytest.mark.kill, pytest.mark.spark]
+# Two runs in processes of their own, which start Spark, and seven in this one.
+pytestmark = [pytest.mark.kill, pytest.mark.spark, pytest.mark.timeout(900)]
 
 CONTRACT = """\
 dataset: orders
@@ -46,7 +47,7 @@ def _run(estate: Estate, *, kill_at: str | None) -> None:
     """Run, after a run that was killed at a point."""
     if kill_at is not None:
         process = estate.start(LAKELOGIC_FAULT=kill_at)
-        _, errors = process.communicate(timeout=240)
+        _, errors = process.communicate(timeout=400)
         assert process.returncode == -signal.SIGKILL, errors.decode()[-2000:]
     estate.run()
 
