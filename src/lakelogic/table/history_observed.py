@@ -101,7 +101,8 @@ def _with_unknown(batch: Batch, ranges: Mapping[str, Sequence[Range]]) -> dict[s
     given = dict(zip(write.unknown_names, write.unknown_values, strict=True))
     if not given:
         return dict(ranges)
-    kinds = {name: type(parts[0][0]) for name, parts in ranges.items() if parts}
+    ends = {name: [end for end in parts[0] if end is not None] for name, parts in ranges.items() if parts}
+    kinds = {name: type(known[0]) for name, known in ends.items()}
     points = {name: kind(given[name]) for name, kind in kinds.items() if kind in (int, str)}
     return {name: [*ranges[name], (point, point)] for name, point in points.items()}
 
