@@ -160,6 +160,9 @@ def _local_conf(settings: Settings, master: str) -> dict[str, str]:
     log4j = files("lakelogic.engine.spark").joinpath("log4j2.properties")
     java_options = [
         "-XX:+UseParallelGC",
+        # A contract is one large generated method, in which the JVM would stop to inline what it calls.
+        "-XX:-ClipInlining",
+        "-XX:+IgnoreUnrecognizedVMOptions",
         f"-Dderby.system.home={scratch}",
         f"-Dlog4j2.configurationFile={log4j}",
         *archive_option(find_archive(settings.jars, jars)),
