@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
+from lakelogic.core import faults
 from lakelogic.core.window import Window
 from lakelogic.record.run_log import read_runs
 
@@ -74,11 +79,36 @@ class Estate:
         finally:
             processor.close()
 
-    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+    def start(self, *arguments: str, start_new_session: bool = False, **environment: str) -> subprocess.Popen[bytes]:
         """A run in a process of its own, which may be killed."""
         command = [sys.executable, "-m", "lakelogic", "run", str(self.contract), "--engine", self.engine, *arguments]
         environ = {**os.environ, **ENVIRONMENT, **environment}
-        return subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        return subprocess.Popen(
+            command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=start_new_session
+        )
+
+
+class Killed(BaseException):
+    """Nothing catches it, as nothing catches SIGKILL."""
+
+
+@contextmanager
+def killed_in_process(point: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What runs inside is left at the point by an exception that nothing catches.
+
+    This spares a JVM for each kill. What it does not show, a lock that nobody let go and a Spark that went along, is
+    shown by tests that end a process for good.
+    """
+
+    def die(pid: int, how: int) -> None:
+        assert (pid, how) == (os.getpid(), signal.SIGKILL)
+        raise Killed
+
+    faults._reached.clear()
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setenv("LAKELOGIC_FAULT", point)
+        patch.setattr(faults.os, "kill", die)
+        yield
 
 
 def make_estate(folder: Path, engine: str, strategy: str, spark: Any = None) -> Estate:

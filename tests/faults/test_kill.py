@@ -6,20 +6,38 @@ import json
 import random
 import signal
 import time
+from collections import Counter
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.faults.support import FIRST, SECOND, Estate, make_estate, visible, windowed_contract
+from tests.faults.support import (
+    FIRST,
+    SECOND,
+    Estate,
+    killed_in_process,
+    make_estate,
+    visible,
+    windowed_contract,
+)
 
 from lakelogic.core.faults import FAULT_POINTS
 from lakelogic.core.window import window_of_days
 
 pytestmark = pytest.mark.kill
 
-# Spark needs a JVM per killed process, so it gets every point once per strategy; DuckDB is quick and gets more.
-MOMENTS_S = [round(random.Random(seed).uniform(0.3, 2.5), 2) for seed in range(6)]
+# Spark needs a JVM per process that is killed, so there it is the points between which something is published; all
+# others are left by an exception. DuckDB is quick: every point, and any moment. Thirty processes are killed in all.
+MOMENTS_S = [round(random.Random(seed).uniform(0.3, 2.5), 2) for seed in range(12)]
+SPARK_KILLS = [
+    ("append", "after_mark_staged"),
+    ("append", "after_target_commit"),
+    ("merge", "after_stage"),
+    ("merge", "after_mark_staged"),
+    ("merge", "after_quarantine_commit"),
+    ("merge", "after_target_commit"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -89,14 +107,38 @@ def _assert_healed_or_idle(estate: Estate, expected: Any) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("point", FAULT_POINTS)
-@pytest.mark.parametrize("strategy", ["append", "merge"])
+@pytest.mark.parametrize(("strategy", "point"), SPARK_KILLS)
 def test_killed_run_on_spark_heals(
     strategy: str, point: str, tmp_path: Path, undisturbed: Any, spark_session: Any
 ) -> None:
     estate = make_estate(tmp_path / "killed", "spark", strategy, spark_session)
     _kill_second_batch(estate, point)
     _assert_healed(estate, undisturbed(estate, strategy))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("strategy", ["append", "merge"])
+def test_a_run_on_spark_that_is_left_at_any_point_heals(
+    strategy: str, tmp_path: Path, spark_session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One table, and a batch for each point: left there, and finished by the next run."""
+    estate = make_estate(tmp_path / "left", "spark", strategy, spark_session)
+    written = []
+    for number, point in enumerate(FAULT_POINTS):
+        written.append([(1, number + 1), (100 + number, 7)])
+        rows = [f"{order},{amount},a@x.io" for order, amount in written[-1]]
+        estate.drop(f"{number:02}.csv", "\n".join(["order_id,amount,email", *rows, "x,1,b@x.io", ""]))
+        with killed_in_process(point, monkeypatch):
+            estate.run()
+        estate.run()
+    every = [row for batch in written for row in batch]
+    expected = Counter(every if strategy == "append" else dict(every).items())
+    seen = visible(estate)
+    found = [json.loads(row) for row in seen["target"].elements()]
+    assert Counter((row["order_id"], int(float(row["amount"]))) for row in found) == expected
+    assert sum(seen["quarantine"].values()) == len(FAULT_POINTS)
+    assert seen["log"] == [(batch, 3, 2, 1) for batch in range(1, len(FAULT_POINTS) + 1)]
+    assert seen["versions"] == len(FAULT_POINTS)
 
 
 @pytest.mark.parametrize("point", ["after_stage", "after_mark_staged", "before_target_commit", "after_target_commit"])

@@ -1,13 +1,12 @@
 """A run that replaces rows and is killed on Spark leaves, once it is finished, what an undisturbed run leaves.
 
-The process is not ended here but left at the point by an exception that nothing catches, which spares a JVM for each
-kill; `test_a_reconcile_that_is_really_killed_heals` ends one for good.
+Most kills leave the process alive (`killed_in_process`); `test_a_reconcile_that_is_really_killed_heals` ends one for
+good.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 from collections import Counter
 from collections.abc import Callable
@@ -18,10 +17,9 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
-from tests.faults.support import Estate
+from tests.faults.support import Estate, killed_in_process
 
 from lakelogic import DataProcessor
-from lakelogic.core import faults
 from lakelogic.core.clock import FixedClock
 from lakelogic.core.window import Window, window_of_days
 
@@ -44,10 +42,6 @@ POINTS = ("after_mark_staged", "after_quarantine_commit", "after_target_commit")
 TODAY = datetime(2026, 3, 9, 23, 59, tzinfo=UTC)
 TOMORROW = datetime(2026, 3, 10, 0, 1, tzinfo=UTC)
 Rows = list[tuple[int, int, str | None]]
-
-
-class Killed(BaseException):
-    """Nothing catches it, as nothing catches SIGKILL."""
 
 
 @dataclass(frozen=True)
@@ -108,18 +102,6 @@ def _run(estate: Estate, window: Window | None = None, now: datetime = TODAY) ->
         return processor.run(window=window)
 
 
-def _kill(estate: Estate, point: str, window: Window | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    def die(pid: int, how: int) -> None:
-        assert (pid, how) == (os.getpid(), signal.SIGKILL)
-        raise Killed
-
-    faults._reached.clear()
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setenv("LAKELOGIC_FAULT", point)
-        patch.setattr(faults.os, "kill", die)
-        _run(estate, window)
-
-
 def _target(estate: Estate) -> str:
     return str(estate.folder / "lake/orders")
 
@@ -151,7 +133,8 @@ def test_a_killed_overwrite_heals(
     held = BATCHES[0]
     for point, batch in zip(POINTS, BATCHES[1:], strict=True):
         _drop(estate, batch)
-        _kill(estate, point, situation.window, monkeypatch)
+        with killed_in_process(point, monkeypatch):
+            _run(estate, situation.window)
         held = situation.after(held, batch)
         # The source stays as it is, so that a batch of the healing run itself changes no row.
         _run(estate, situation.window, TODAY if name != "snapshot" else TOMORROW)
