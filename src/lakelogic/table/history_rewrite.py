@@ -11,10 +11,8 @@ import shutil
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -115,13 +113,15 @@ def _rows(
 
 
 def _find_effect(root: str, files: Sequence[StagedFile]) -> _Effect:
-    """Counted from two narrow columns of the scratch files."""
-    paths = [os.path.join(root, file.path) for file in files]
-    tables = [pq.ParquetFile(path).read(columns=[OLD_FILE, OP]) for path in paths]
-    table = reduce(lambda left, right: pa.concat_tables([left, right]), tables)
-    marks, stays = table.column(OLD_FILE), table.column(OP)
-    there = pc.is_valid(marks)
-    updated = pc.sum(pc.and_(there, stays)).as_py() or 0
-    known = pc.sum(there).as_py() or 0
-    found = frozenset(mark for mark in pc.unique(marks).to_pylist() if mark is not None)
-    return _Effect(found, updated, known - updated, table.num_rows - known)
+    """Counted from two narrow columns of the scratch files, a part at a time."""
+    marks: set[int] = set()
+    rows = known = updated = 0
+    for file in files:
+        with pq.ParquetFile(os.path.join(root, file.path)) as parquet:
+            for part in parquet.iter_batches(columns=[OLD_FILE, OP]):
+                there = pc.is_valid(part.column(OLD_FILE))
+                rows += part.num_rows
+                known += pc.sum(there).as_py() or 0
+                updated += pc.sum(pc.and_(there, part.column(OP))).as_py() or 0
+                marks.update(pc.unique(part.column(OLD_FILE)).drop_null().to_pylist())
+    return _Effect(frozenset(marks), updated, known - updated, rows - known)
