@@ -32,7 +32,7 @@ def test_a_run_that_is_told_to_end_does_so_in_time_and_two_at_once_write_its_row
     # The signal comes when its Spark is up and has begun to write.
     process = estate.start(start_new_session=True)
     staged = estate.folder / "lake/orders"
-    _wait(lambda: any(path.name.startswith("merge-2-") for path in staged.iterdir()), START_S, process)
+    _wait(lambda: any("-00000002-" in path.name for path in staged.iterdir()), START_S, process)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=GRACE_S)
     _wait(lambda: not _group_lives(process.pid), GRACE_S, None)
