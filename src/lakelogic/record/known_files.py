@@ -1,9 +1,9 @@
 """Which files were read: an index of the journal on disk, so that a run pays for new files and not for known ones.
 
 The journal is the truth. The index says up to which batch it has followed it, takes in the batches after that one, and
-is made anew where it is missing, damaged, or belongs to another journal. It holds digests of 64 bits, folder by folder:
-of names, and of names with size, time and tag. A file that went back to an identity of its past was read with that
-identity, so all of them stay.
+is made anew where it is missing, damaged, or belongs to another journal. It holds digests, folder by folder: of names,
+and of names with size, time and tag. The latter have 128 bits: two files with the same one would lose the rows of one.
+A file that went back to an identity of its past was read with that identity, so all of them stay.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ASKED_AT_ONCE = 500  # SQLite takes this many parameters everywhere
 _HELD_AT_ONCE = 100_000  # identities of one folder; reading all is five times as quick as asking for each
 _TABLES = """
 CREATE TABLE IF NOT EXISTS known (
-    folder INTEGER, name INTEGER, identity INTEGER, PRIMARY KEY (folder, name, identity)
+    folder INTEGER, name INTEGER, identity BLOB, PRIMARY KEY (folder, name, identity)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS followed (journal TEXT, reset INTEGER, batch INTEGER);
 """
@@ -76,13 +76,13 @@ class KnownFiles:
                 new = [file for file in some if _identity(file) not in known]
                 yield from (UnreadFile(file, self._is_replaced(number, file)) for file in new)
 
-    def _held(self, folder: int) -> set[int] | None:
+    def _held(self, folder: int) -> set[bytes] | None:
         """All identities of a folder; None where there are too many."""
         cursor = self._connection.execute("SELECT identity FROM known WHERE folder = ?", (folder,))
         held = {identity for (identity,) in islice(cursor, _HELD_AT_ONCE)}
         return held if cursor.fetchone() is None else None
 
-    def _asked(self, folder: int, files: Sequence[SourceFile]) -> set[int]:
+    def _asked(self, folder: int, files: Sequence[SourceFile]) -> set[bytes]:
         marks = ",".join("?" * len(files))
         query = f"SELECT identity FROM known WHERE folder = ? AND name IN ({marks})"
         names = [_digest(os.path.basename(file.path)) for file in files]
@@ -137,16 +137,19 @@ def _connect(path: str) -> sqlite3.Connection:
     return connection
 
 
-def _row(file: SourceFile) -> tuple[int, int, int]:
+def _row(file: SourceFile) -> tuple[int, int, bytes]:
     folder, name = os.path.split(file.path)
     return _digest(folder), _digest(name), _identity(file)
 
 
-def _identity(file: SourceFile) -> int:
-    return _digest(f"{os.path.basename(file.path)}|{file.size}|{file.mtime_ns}|{file.etag or ''}")
+def _identity(file: SourceFile) -> bytes:
+    return _hash(f"{os.path.basename(file.path)}|{file.size}|{file.mtime_ns}|{file.etag or ''}", 16)
 
 
 def _digest(text: str) -> int:
+    return int.from_bytes(_hash(text, 8), "little", signed=True)
+
+
+def _hash(text: str, size: int) -> bytes:
     # A name may hold bytes that are no UTF-8; they come as surrogates.
-    digest = blake2b(text.encode("utf-8", "surrogateescape"), digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True)
+    return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=size).digest()
