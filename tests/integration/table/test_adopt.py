@@ -13,6 +13,7 @@ from tests.integration.table.conftest import SHAPE, StageRows, batch, column
 
 from lakelogic.core.errors import CapabilityError, PlanError, RunError
 from lakelogic.plan.writes import WriteAppend, WriteMerge, WriteOverwrite
+from lakelogic.table.adopt import replace_files
 from lakelogic.table.obstacles import adoption_obstacle, property_obstacle
 from lakelogic.table.protocol import Table, TableLocation, TableShape
 from lakelogic.table.registry import open_table
@@ -191,3 +192,28 @@ def test_what_is_not_built_is_refused(table: Table, target: Path) -> None:
         open_table("iceberg", TableLocation("t", str(target)))
     with pytest.raises(CapabilityError, match="row tracking"):
         table.commit(APPEND, (), replace(SHAPE, properties={"delta.enableRowTracking": "true"}), batch(1))
+
+
+def test_files_are_replaced_in_one_commit(target: Path, table: Table, stage_rows: StageRows) -> None:
+    first = stage_rows([{"id": 1, "name": "a"}])
+    table.commit(APPEND, first, SHAPE, batch(1))
+    table.commit(APPEND, stage_rows([{"id": 2, "name": "b"}]), SHAPE, batch(2))
+    seen = DeltaTable(str(target))
+    commit = replace_files(
+        seen, str(target), stage_rows([{"id": 1, "name": "z"}]), first, SHAPE, batch(3), {"numTargetRowsUpdated": 1}
+    )
+    assert commit.version == 2
+    assert rows(target) == [{"id": 1, "name": "z"}, {"id": 2, "name": "b"}]
+
+
+def test_files_that_somebody_else_replaced_are_not_replaced_again(
+    target: Path, table: Table, stage_rows: StageRows
+) -> None:
+    first = stage_rows([{"id": 1, "name": "a"}])
+    table.commit(APPEND, first, SHAPE, batch(1))
+    seen = DeltaTable(str(target))
+    table.commit(OVERWRITE, stage_rows([{"id": 1, "name": "theirs"}]), SHAPE, batch(2))
+    with pytest.raises(RunError, match="LL441") as caught:
+        replace_files(seen, str(target), stage_rows([{"id": 1, "name": "ours"}]), first, SHAPE, batch(3), {})
+    assert caught.value.retryable
+    assert rows(target) == [{"id": 1, "name": "theirs"}]
