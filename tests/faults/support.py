@@ -130,6 +130,8 @@ def visible(estate: Estate) -> dict[str, Any]:
         "target": _rows(lake / "orders"),
         "quarantine": _rows(lake / "orders_quarantine"),
         "log": _log(lake / "_lakelogic"),
+        "rules": _logged(lake / "_lakelogic", "rules"),
+        "steps": _logged(lake / "_lakelogic", "steps"),
         "versions": _batches(lake / "orders"),
     }
 
@@ -147,6 +149,21 @@ def _log(folder: Path) -> list[tuple[Any, ...]]:
     runs = read_runs(str(folder), limit=None)
     done = [run for run in runs if run.status == "succeeded"]
     return sorted((run.batch, run.rows_read, run.rows_accepted, run.rows_quarantined) for run in done)
+
+
+def _logged(folder: Path, table: str) -> Counter[str]:
+    """Rules or steps of the runs that succeeded, by batch; a row that is there twice shows."""
+    batches = {run.run_id: run.batch for run in read_runs(str(folder), limit=None) if run.status == "succeeded"}
+    path = str(folder / table)
+    rows = DeltaTable(path).to_pyarrow_table().to_pylist() if DeltaTable.is_deltatable(path) else []
+    unstable = ("run_id", "started_at", "recorded_at")
+    return Counter(
+        json.dumps(
+            [batches.get(row["run_id"]), {name: value for name, value in row.items() if name not in unstable}],
+            sort_keys=True,
+        )
+        for row in rows
+    )
 
 
 def _batches(path: Path) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +14,15 @@ from typer.core import TyperGroup
 from lakelogic.cli.options import Debug, Output, OutputFormat
 from lakelogic.cli.render import print_json, print_table, say
 from lakelogic.cli.windows import BackfillEnd, BackfillGranularity, BackfillStart, GranularityName, parse_day
+
+
+class StatusName(StrEnum):
+    """How a run can have ended."""
+
+    SUCCEEDED = "succeeded"
+    NO_NEW_DATA = "no_new_data"
+    FAILED = "failed"
+    GATE_FAILED = "gate_failed"
 
 
 class _ListByDefault(TyperGroup):
@@ -37,12 +48,21 @@ RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, or its beginn
 Missing = Annotated[
     bool, typer.Option("--missing", help="List instead the windows of a span that no committed run was for.")
 ]
-_COLUMNS = ("started_at", "run_id", "dataset", "status", "read", "accepted", "quarantined", "duration_s")
+Dataset = Annotated[str | None, typer.Option(help="Only runs of this dataset.", show_default=False)]
+Since = Annotated[
+    str | None,
+    typer.Option(metavar="AGE|DATE", help="Only runs that began since: 90m, 7d, or a date (UTC).", show_default=False),
+]
+StatusOption = Annotated[StatusName | None, typer.Option(help="Only runs that ended so.", show_default=False)]
+_COLUMNS = ("started_at", "run_id", "dataset", "status", "read", "accepted", "quarantined", "duration_s", "error_code")
 
 
 @app.command("list")
 def list_runs(
     where: Where = Path(),
+    dataset: Dataset = None,
+    status: StatusOption = None,
+    since: Since = None,
     limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 20,
     missing: Missing = False,
     backfill_start_date: BackfillStart = None,
@@ -57,22 +77,43 @@ def list_runs(
     Examples:
       lakelogic runs contract.yaml
       lakelogic runs lakehouse/ --limit 5 --output json
+      lakelogic runs lakehouse/ --status failed --since 7d
       lakelogic runs contract.yaml --missing --backfill-start-date 2026-01-01 --backfill-end-date 2026-03-31
     """
-    from lakelogic.cli.history import find_runs
+    from lakelogic.cli.history import RunFilter, find_runs
     from lakelogic.core.settings import read_settings
 
     if missing:
         _list_missing(where, backfill_start_date, backfill_end_date, backfill_granularity.value, output)
         return
-    runs = [run.to_line() for run in find_runs(where, read_settings(os.environ), limit=limit)]
+    wanted = RunFilter(dataset, status.value if status else None, _parse_since(since), limit=limit)
+    runs = [run.to_line() for run in find_runs(where, read_settings(os.environ), wanted)]
     if output is OutputFormat.JSON:
         print_json(runs)
     elif runs:
         rows = [[run[column] for column in _COLUMNS] for run in runs]
         print_table(_COLUMNS, rows, right="read accepted quarantined duration_s")
     else:
-        say(f"no runs recorded for {where}")
+        some = "such " if dataset or status or since else ""
+        say(f"no {some}runs recorded for {where}")
+
+
+def _parse_since(text: str | None) -> datetime | None:
+    """A moment: so long ago, or since the beginning of a day, or from an instant on; UTC where no zone is named."""
+    from lakelogic.contract.duration import parse_duration
+
+    if text is None:
+        return None
+    try:
+        return datetime.now(UTC) - parse_duration(text)
+    except ValueError:
+        pass
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        what = f"`{text}` is neither an age such as 7d nor a date such as 2026-03-01"
+        raise typer.BadParameter(what, param_hint="--since") from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _list_missing(where: Path, start: str | None, end: str | None, granularity: str, output: OutputFormat) -> None:
@@ -103,26 +144,23 @@ def _list_missing(where: Path, start: str | None, end: str | None, granularity: 
 def show_run(
     run_id: RunId,
     where: Where = Path(),
+    dataset: Dataset = None,
     output: Output = OutputFormat.TABLE,
     debug: Debug = False,
 ) -> None:
-    """Show one run in full: counts, ledger, rules, places.
+    """Show one run in full: times, source, ledger, rules, gates, events, and why it failed.
 
     \b
     Examples:
-      lakelogic runs show 01J9ZK contract.yaml
-      lakelogic runs show 01J9ZK lakehouse/ --output json
+      lakelogic runs show 20260301T06 contract.yaml
+      lakelogic runs show 20260301T06 lakehouse/ --output json
     """
-    from lakelogic.cli.history import find_runs
-    from lakelogic.cli.summary import print_summary
-    from lakelogic.core.errors import RunError
+    from lakelogic.cli.history import RunFilter, find_run
+    from lakelogic.cli.run_page import print_run
     from lakelogic.core.settings import read_settings
 
-    found = [run for run in find_runs(where, read_settings(os.environ)) if run.run_id.startswith(run_id)]
-    if len(found) != 1:
-        what = f"{len(found)} runs begin with `{run_id}`" if found else f"no run `{run_id}` in {where}"
-        raise RunError(what, hint=f"`lakelogic runs {where}` lists them", code="LL480")
+    found = find_run(where, read_settings(os.environ), RunFilter(dataset, prefix=run_id)).to_dict()
     if output is OutputFormat.JSON:
-        print_json(found[0].to_dict())
+        print_json(found)
     else:
-        print_summary(found[0].to_dict())
+        print_run(found)

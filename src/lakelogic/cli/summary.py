@@ -16,26 +16,37 @@ _LEDGER = ("step", "rows_in", "rows_out", "removed", "added", "quarantined")
 
 def print_summary(result: Mapping[str, Any]) -> None:
     """Counts, ledger, failed rules and places of one run."""
-    counts = result["counts"]
     print_heading(f"{result['dataset']}: {result['status']}  (run {result['run_id']}, {result['duration_s']:.1f} s)")
-    print_text(
-        f"read {counts['read']} = accepted {counts['accepted']} + quarantined {counts['quarantined']}"
-        + _declared(result["ledger"])
-    )
+    print_text(tell_counts(result))
     if result.get("changes"):
         print_text("target rows: " + ", ".join(f"{number} {what}" for what, number in result["changes"].items()))
     if result["ledger"]:
-        rows = [[line[column] for column in _LEDGER] for line in result["ledger"]]
-        print_table(_LEDGER, rows, title="Ledger", right=" ".join(_LEDGER[1:]))
+        print_ledger(result)
     failed = [(rule["name"], rule["failed"]) for rule in result["rules"] if rule["failed"]]
     if failed:
         print_table(("rule", "failed"), failed, title="Rules", right="failed")
-    for event in result.get("events", ()):
-        print_text(f"{event['severity']}: {event['message']}")
+    print_events(result)
     for name in ("target", "quarantine"):
         place = result[name]
         if place and place.get("version") is not None:
             print_text(f"{name}: {place['path']} (version {place['version']})")
+
+
+def tell_counts(result: Mapping[str, Any]) -> str:
+    """What became of the rows that were read."""
+    counts = result["counts"]
+    told = f"read {counts['read']} = accepted {counts['accepted']} + quarantined {counts['quarantined']}"
+    return told + _declared(result["ledger"])
+
+
+def print_ledger(result: Mapping[str, Any]) -> None:
+    rows = [[line[column] for column in _LEDGER] for line in result["ledger"]]
+    print_table(_LEDGER, rows, title="Ledger", right=" ".join(_LEDGER[1:]))
+
+
+def print_events(result: Mapping[str, Any]) -> None:
+    for event in result.get("events", ()):
+        print_text(f"{event['severity']}: {event['message']}")
 
 
 def _declared(ledger: list[Mapping[str, Any]]) -> str:

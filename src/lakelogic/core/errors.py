@@ -115,3 +115,7 @@ class GateError(LakeLogicError):
 
     exit_code = 5
     default_code = "LL500"
+
+    def __init__(self, message: str, *, gate: str = "table", hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.gate = gate  # the key of the contract that asks for it

@@ -25,11 +25,13 @@ FAULT_POINTS = (
     "after_run_log",
     "after_mark_committed",
 )
+# Between the tables of the run log; `during_run_log` comes before them.
+LOG_FAULT_POINTS = ("after_logged_steps", "after_logged_events")
 # Reached only by batches that bring deletes.
 DELETE_FAULT_POINTS = ("after_deletes_commit",)
 # Reached by strategy scd2 only, between the commits of quarantine and target.
 HISTORY_FAULT_POINTS = ("after_history_scratch", "after_store_commit", "after_history_files")
-_KNOWN = (*FAULT_POINTS, *DELETE_FAULT_POINTS, *HISTORY_FAULT_POINTS)
+_KNOWN = (*FAULT_POINTS, *LOG_FAULT_POINTS, *DELETE_FAULT_POINTS, *HISTORY_FAULT_POINTS)
 
 _reached: Counter[str] = Counter()
 

@@ -14,6 +14,8 @@ LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 
 PREFIX: Final = "LAKELOGIC_"
 ENGINES: Final = ("spark", "duckdb", "polars")
+# A year and a bit: this month can always be compared with the same one of the year before.
+RUN_LOG_DAYS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class Settings:
     jars_given: bool = False  # the operator named the folder: never fetch into it
     pii_key: Secret | None = None
     log_level: LogLevel = "INFO"
+    run_log_days: int = RUN_LOG_DAYS  # how long `maintain` keeps the rows of the run log; 0: for ever
 
 
 # Every variable that is read, with what it does: `lakelogic doctor` and the docs print this.
@@ -46,6 +49,7 @@ VARIABLES: Final[Mapping[str, str]] = {
     "LAKELOGIC_PII_KEY": "secret that personal data is masked with; never printed",
     "LAKELOGIC_SECRETS_DIR": "folder of secrets, <scope>/<name>, for ${secret:scope/name}",
     "LAKELOGIC_LOG_LEVEL": "DEBUG, INFO, WARNING or ERROR",
+    "LAKELOGIC_RUN_LOG_DAYS": "how many days `maintain` keeps the rows of the run log (default: 400; 0: for ever)",
 }
 
 
@@ -66,6 +70,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         jars_given=jars is not None,
         pii_key=Secret(key) if key else None,
         log_level=_log_level(given),
+        run_log_days=_whole_number(given, "LAKELOGIC_RUN_LOG_DAYS", RUN_LOG_DAYS),
     )
 
 
@@ -92,3 +97,10 @@ def _choice(given: Mapping[str, str], name: str, choices: tuple[str, ...]) -> st
 def _log_level(given: Mapping[str, str]) -> LogLevel:
     level = _choice(given, "LAKELOGIC_LOG_LEVEL", get_args(LogLevel))
     return cast(LogLevel, level) if level else "INFO"
+
+
+def _whole_number(given: Mapping[str, str], name: str, default: int) -> int:
+    text = given.get(name, str(default)).strip()
+    if not text.isdecimal():
+        raise RunError(f"{name} is `{text}`", hint="a whole number, such as 400", code="LL490")
+    return int(text)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
+
+from lakelogic.core.sizes import render_bytes, render_count
 
 RUN_ID_COLUMN = "_lakelogic_run_id"  # of a table that LakeLogic wrote: which run a row is from
 
@@ -63,3 +65,23 @@ class FrameSlice:
 
 StoredSlice = FileSlice | TableSlice | TopicSlice  # those that the journal can keep
 Slice = StoredSlice | FrameSlice
+
+
+def describe_slice(slice_: Slice) -> str:
+    """What a batch reads, in words."""
+    match slice_:
+        case FileSlice(files):
+            return f"{render_count(len(files), 'file')}, {render_bytes(sum(file.size for file in files))}"
+        case TableSlice(after_version=None):
+            return f"all rows of version {slice_.version}"
+        case TableSlice():
+            of_runs = f", by {render_count(len(slice_.run_ids), 'run')}" if slice_.run_ids else ""
+            assert slice_.after_version is not None
+            return f"rows added in versions {slice_.after_version + 1} to {slice_.version}{of_runs}"
+        case TopicSlice(ranges=ranges):
+            messages = sum(part.end - part.start for part in ranges)
+            return f"{render_count(messages, 'message')} in {render_count(len(ranges), 'partition')}"
+        case FrameSlice():
+            return "a frame of the caller"
+        case _:
+            assert_never(slice_)

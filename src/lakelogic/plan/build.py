@@ -109,6 +109,7 @@ def _compile(
     _narrow_after(bench, None)
     _run_steps(bench, "pre")
     judge_rows(bench, "pre", text=text)
+    bench.builder.book.phase = "post"
     _run_steps(bench, "post")
     judge_rows(bench, "post", text=False)
     prepare_merge(bench)

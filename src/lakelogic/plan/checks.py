@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from lakelogic.plan.expressions import any_of, bit, bitwise_or, case, column, function, number
-from lakelogic.plan.model import CHECKS_PER_MASK, FAILED_COLUMN, FLAG_SEVERITY, Check, CheckKind, Observation, Severity
+from lakelogic.plan.model import (
+    CHECKS_PER_MASK,
+    FAILED_COLUMN,
+    FLAG_SEVERITY,
+    Check,
+    CheckKind,
+    Observation,
+    Phase,
+    Severity,
+)
 from lakelogic.plan.types import named
 
 # Rows that fail a rule can be kept: they are whole and typed. A row that is not, or has no key, cannot.
@@ -29,6 +38,7 @@ class CheckBook:
 
     checks: list[Check] = field(default_factory=list)
     flags: bool = False  # rows that fail a rule are kept and marked
+    phase: Phase = "pre"  # of the checks to come
 
     def add(
         self,
@@ -55,6 +65,7 @@ class CheckBook:
             column,
             wanted_type,
             shows_value,
+            self.phase,
         )
         self.checks.append(check)
         return Failure(check, condition)

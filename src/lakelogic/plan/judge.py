@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from sqlglot import exp
 
@@ -12,13 +11,11 @@ from lakelogic.plan.checks import Failure, has_failed, mask_name, place_of
 from lakelogic.plan.events import spare_deletes
 from lakelogic.plan.expressions import all_of, any_of, column, is_not_null, is_null, negate
 from lakelogic.plan.history import end_failures, needed_columns
-from lakelogic.plan.model import MALFORMED_COLUMN, Check
+from lakelogic.plan.model import MALFORMED_COLUMN, Check, Phase
 from lakelogic.plan.rules import compile_rule, field_failures, rule_columns
 from lakelogic.plan.stage_builder import keep
 from lakelogic.plan.steps.effects import made_columns
 from lakelogic.plan.workbench import Workbench
-
-Phase = Literal["pre", "post"]
 
 
 def judge_rows(bench: Workbench, phase: Phase, *, text: bool) -> None:

@@ -18,6 +18,7 @@ from lakelogic.plan.writes import Write
 Severity = Literal["error", "warning", "info", "flag"]
 FLAG_SEVERITY: Severity = "flag"  # of an error whose row is kept, with the failure in a column (dq_flags)
 CheckKind = Literal["malformed", "cast", "required", "rule", "rule_error", "step_error", "schema", "key"]
+Phase = Literal["pre", "post"]  # before or after the post transformations
 Effect = Literal["same", "removes", "adds", "changes"]
 
 # Columns that the engine adds to every relation it reads; authors never see them.
@@ -94,6 +95,7 @@ class Check:
     column: str | None = None  # the column it speaks of, where there is one
     wanted_type: str | None = None  # for casts
     shows_value: bool = False  # append the value as read to the message (never for personal data)
+    phase: Phase = "pre"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from lakelogic.contract.materialization import OptimizeWhen
+from lakelogic.core.sizes import render_bytes
 
 TARGET_BYTES = 128 * 1024 * 1024
 # Fewer small files of a partition cost a reader nothing; putting them together would only write them again.
@@ -73,11 +74,12 @@ def judge_layout(
 def _judge_sizes(files: Sequence[DataFile], target_bytes: int) -> Finding:
     small = Counter(file.partition for file in files if file.size < target_bytes // 2)
     crowded = {partition: count for partition, count in small.items() if count >= SMALL_FILES}
-    where = f"{len(files)} files, {_size(sum(file.size for file in files))}"
+    where = f"{len(files)} files, {render_bytes(sum(file.size for file in files))}"
+    half = render_bytes(target_bytes // 2)
     if not crowded:
-        return Finding("not needed", f"{where}; no partition has {SMALL_FILES} files below {_size(target_bytes // 2)}")
+        return Finding("not needed", f"{where}; no partition has {SMALL_FILES} files below {half}")
     total = sum(crowded.values())
-    text = f"{where}; {total} of them below {_size(target_bytes // 2)} in {len(crowded)} partitions"
+    text = f"{where}; {total} of them below {half} in {len(crowded)} partitions"
     return Finding("needed", text if crowded.keys() != {()} else text.rpartition(" in ")[0], tuple(crowded))
 
 
@@ -108,15 +110,6 @@ def judge_log(commits: int, expired: int, interval: int = COMMITS_PER_CHECKPOINT
 def judge_count(count: int, what: str) -> Finding:
     """Whether there is anything of what should not be there."""
     return Finding("needed" if count else "not needed", f"{count} {what}")
-
-
-def _size(number: int) -> str:
-    size = float(number)
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} TB"
 
 
 def _ago(span: timedelta) -> str:

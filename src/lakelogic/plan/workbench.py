@@ -160,7 +160,7 @@ class Workbench:
         # Masks start anew: every row that comes through passed the checks before.
         carried = tuple(name for name in self.relation.hidden if is_carried(name))
         after = replace(self.relation, name="accepted", hidden=carried)
-        book = CheckBook(flags=self.builder.book.flags)
+        book = CheckBook(flags=self.builder.book.flags, phase=self.builder.book.phase)
         self.builder = StageBuilder(after, number=self.builder.number + 1, book=book)
 
 

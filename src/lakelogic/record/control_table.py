@@ -14,6 +14,8 @@ from lakelogic.core.errors import RunError
 # Each append leaves one tiny file; a reader opens every one of them, so they are folded together this often.
 COMPACT_EVERY = 50
 _ATTEMPTS = 8
+# A file of this size is left alone from then on; otherwise each compaction would write years of records again.
+_FILE_BYTES = 16 * 1024 * 1024
 # Nobody reads old versions of these tables, and a long log makes every opening slower.
 _CONFIGURATION = {"delta.checkpointInterval": "25", "delta.logRetentionDuration": "interval 1 days"}
 
@@ -64,6 +66,22 @@ def append_rows(
         compact_control_table(table)
 
 
+def delete_rows(table: DeltaTable, condition: str) -> int:
+    """Delete rows in one commit; whoever reads the version before goes on reading it."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            return int(table.delete(condition)["num_deleted_rows"])
+        except CommitFailedError as error:
+            if attempt == _ATTEMPTS - 1:
+                raise RunError(
+                    f"rows of `{table.table_uri}` could not be deleted: others write to it all the time",
+                    code="LL462",
+                    retryable=True,
+                ) from error
+            table.update_incremental()
+    raise AssertionError("unreachable")
+
+
 def _append(table: DeltaTable, data: pa.Table, carried: list[Transaction]) -> None:
     """Several datasets share a log: whoever loses the race for a version looks again and takes the next."""
     for attempt in range(_ATTEMPTS):
@@ -81,7 +99,7 @@ def _append(table: DeltaTable, data: pa.Table, carried: list[Transaction]) -> No
 def compact_control_table(table: DeltaTable) -> None:
     """Fold the files of a control table together, and remove what it no longer needs."""
     try:
-        table.optimize.compact()
+        table.optimize.compact(target_size=_FILE_BYTES)
         # An hour is enough for any reader of these tables, and keeps the folder small.
         table.vacuum(retention_hours=1, enforce_retention_duration=False, dry_run=False)
     except CommitFailedError:

@@ -122,6 +122,11 @@ def _split_step(name: str, rows: int, staged: Staged) -> LedgerStep:
     return LedgerStep(name, rows, staged.accepted_rows, quarantined=staged.rejected_rows)
 
 
+def is_split(step: LedgerStep) -> bool:
+    """Whether a step is where a stage told accepted rows from rejected ones."""
+    return step.effect == "same" and step.step.partition(" ")[0] == SPLIT_STEP
+
+
 def _may_remove(effect: Effect) -> bool:
     match effect:
         case "removes" | "changes":

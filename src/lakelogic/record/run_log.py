@@ -1,22 +1,14 @@
 """The run log: what each run did, for people, the driver and reports; shared by the datasets of one folder.
 
-Delta tables, written in this order, so that a row in `runs` means that its rules, steps and events are there:
-
-* ``rules``: run_id STRING, dataset STRING, position LONG, name STRING, scope STRING (`row` | `dataset`),
-  severity STRING, failed LONG (rows; NULL for dataset rules), passed BOOLEAN, value DOUBLE (of a dataset
-  rule), recorded_at.
-* ``steps``: run_id STRING, dataset STRING, position LONG, step STRING, rows_in, rows_out, removed, added,
-  quarantined LONG, recorded_at TIMESTAMP.
-* ``events``: see record/events.py.
-* ``runs``: see RunRecord; one row per run. recorded_at TIMESTAMP is when the row was written.
-
-A run that committed a batch is appended under (dataset, batch), so a repeated append changes nothing. A run
-without a batch (failed before, or nothing to read) has no such number and is appended once by the attempt
-itself. No row values ever stand in these tables.
+Delta tables (record/run_schema.py), written in the order `rules`, `steps`, `events`, `runs`, so that a row in `runs`
+means that its rules, steps and events are there. Each table gets all rows of a run in one commit. A run that goes on
+with a batch of an interrupted one (`resumed`) has that one's run id, and looks before each commit whether the rows
+stand there already; under the dataset's lock nobody else can write them. No row values ever stand in these tables.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -25,67 +17,18 @@ from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 
 from lakelogic.core.clock import Clock, SystemClock
 from lakelogic.core.events import Event
 from lakelogic.core.faults import fault_point
 from lakelogic.record.control_table import append_rows, find_control_table, open_control_table
-from lakelogic.record.events import append_events
 from lakelogic.record.ledger import LedgerStep
+from lakelogic.record.run_schema import LOG_TABLES
 
 Status = Literal["succeeded", "no_new_data", "failed", "gate_failed"]
-
-_INSTANT = pa.timestamp("us", "UTC")
-_KEY = [pa.field("run_id", pa.string(), nullable=False), pa.field("dataset", pa.string(), nullable=False)]
-_RECORDED = pa.field("recorded_at", _INSTANT, nullable=False)
-RUNS_SCHEMA = pa.schema(
-    [
-        *_KEY,
-        pa.field("status", pa.string(), nullable=False),
-        pa.field("started_at", _INSTANT, nullable=False),
-        pa.field("finished_at", _INSTANT),
-        pa.field("duration_s", pa.float64()),
-        pa.field("batch", pa.int64()),
-        pa.field("rows_read", pa.int64()),
-        pa.field("rows_accepted", pa.int64()),
-        pa.field("rows_quarantined", pa.int64()),
-        pa.field("target", pa.string()),
-        pa.field("target_version", pa.int64()),
-        pa.field("quarantine", pa.string()),
-        pa.field("quarantine_version", pa.int64()),
-        pa.field("layer", pa.string()),
-        pa.field("engine", pa.string()),
-        pa.field("contract_version", pa.string()),
-        pa.field("fingerprint", pa.string()),
-        pa.field("reason", pa.string()),
-        pa.field("error_code", pa.string()),
-        pa.field("error_message", pa.string()),
-        *(pa.field(f"rows_{what}", pa.int64()) for what in ("inserted", "updated", "deleted", "ignored")),
-        _RECORDED,
-    ]
-)
-RULES_SCHEMA = pa.schema(
-    [
-        *_KEY,
-        pa.field("position", pa.int64(), nullable=False),
-        pa.field("name", pa.string(), nullable=False),
-        pa.field("scope", pa.string(), nullable=False),
-        pa.field("severity", pa.string()),
-        pa.field("failed", pa.int64()),
-        pa.field("passed", pa.bool_()),
-        pa.field("value", pa.float64()),
-        _RECORDED,
-    ]
-)
-STEPS_SCHEMA = pa.schema(
-    [
-        *_KEY,
-        pa.field("position", pa.int64(), nullable=False),
-        pa.field("step", pa.string(), nullable=False),
-        *(pa.field(name, pa.int64()) for name in ("rows_in", "rows_out", "removed", "added", "quarantined")),
-        _RECORDED,
-    ]
-)
+Scope = Literal["row", "dataset", "gate"]
+_AFTER_EVERY_ID = "\U0010ffff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,18 +60,35 @@ class RunRecord:
     rows_updated: int | None = None
     rows_deleted: int | None = None
     rows_ignored: int | None = None
+    window_start: datetime | None = None
+    window_end: datetime | None = None
+    window_zone: str | None = None
+    source: str | None = None
+    source_slice: str | None = None  # what was read of it, in words
+    source_files: int | None = None
+    source_bytes: int | None = None
+    engine_version: str | None = None
+    lakelogic_version: str | None = None
+    error_place: str | None = None
+    error_hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RuleRecord:
-    """What a rule came to in a run."""
+    """What a rule came to in a run; a gate is a rule over the numbers of the run."""
 
     name: str
-    scope: Literal["row", "dataset"] = "row"
+    scope: Scope = "row"
     severity: str | None = None
-    failed: int | None = None
+    failed: int | None = None  # rows
     passed: bool | None = None
-    value: float | None = None
+    value: float | None = None  # what a dataset rule or a gate was judged by
+    category: str | None = None
+    phase: str | None = None
+    evaluated: bool | None = None  # False: there was nothing to judge
+    judged: int | None = None  # rows
+    minimum: float | None = None
+    maximum: float | None = None
 
 
 def append_run(
@@ -138,28 +98,55 @@ def append_run(
     rules: Sequence[RuleRecord] = (),
     steps: Sequence[LedgerStep] = (),
     events: Sequence[Event] = (),
-    committed: bool = False,
+    resumed: bool = False,
     clock: Clock | None = None,
 ) -> None:
-    """Write a run to the log; when it `committed` its batch, exactly once however often this is called."""
+    """Write a run to the log; with `resumed`, what an interrupted attempt has written is not written again."""
     recorded_at = (clock or SystemClock()).now()
-    stamp = {"run_id": run.run_id, "dataset": run.dataset, "recorded_at": recorded_at}
-    once = {run.dataset: run.batch} if committed and run.batch is not None else {}
-    rule_rows = [{**asdict(rule), "position": at, **stamp} for at, rule in enumerate(rules)]
-    step_rows = [{**_step_row(step), "position": at, **stamp} for at, step in enumerate(steps)]
-    _append(folder, "rules", RULES_SCHEMA, rule_rows, once)
+    stamp = {"run_id": run.run_id, "dataset": run.dataset, "started_at": run.started_at, "recorded_at": recorded_at}
+    mine: dict[str, Any] = {"run_id": run.run_id, "dataset": run.dataset}
+
+    def write(name: str, rows: Sequence[Mapping[str, Any]], key: Mapping[str, Any]) -> None:
+        if not rows:
+            return
+        table = open_control_table(os.path.join(folder, name), LOG_TABLES[name])
+        if not (resumed and table.to_pyarrow_dataset().count_rows(filter=_matches(key))):
+            append_rows(table, LOG_TABLES[name], rows)
+
+    write("rules", [{**asdict(rule), "position": at, **stamp} for at, rule in enumerate(rules)], mine)
     fault_point("during_run_log")
-    _append(folder, "steps", STEPS_SCHEMA, step_rows, once)
-    append_events(folder, events, run_id=run.run_id, dataset=run.dataset, recorded_at=recorded_at, once=once)
-    _append(folder, "runs", RUNS_SCHEMA, [{**asdict(run), **stamp}], once)
+    write("steps", [{**_step_row(step), "position": at, **stamp} for at, step in enumerate(steps)], mine)
+    fault_point("after_logged_steps")
+    write("events", [{**_event_row(event), "position": at, **stamp} for at, event in enumerate(events)], mine)
+    fault_point("after_logged_events")
+    # An attempt that failed is on record under the same run id; that is another row.
+    write("runs", [{**asdict(run), **stamp}], {**mine, "status": run.status})
 
 
 def read_runs(
-    folder: str, *, dataset: str | None = None, run_id: str | None = None, limit: int | None = 20
+    folder: str,
+    *,
+    dataset: str | None = None,
+    run_id: str | None = None,
+    status: str | None = None,
+    since: datetime | None = None,
+    prefix: str | None = None,
+    limit: int | None = 20,
 ) -> tuple[RunRecord, ...]:
-    """Runs, newest first."""
+    """Runs, newest first; `since` is about their start, `prefix` about how their id begins."""
+    data = _open(folder, "runs")
+    if data is None:
+        return ()
+    condition = _matches({"dataset": dataset, "run_id": run_id, "status": status})
+    if since is not None:
+        condition &= pc.field("started_at") >= pa.scalar(since)
+    if prefix:
+        # Bounds instead of a function: files whose range of ids lies outside are not opened.
+        condition &= (pc.field("run_id") >= prefix) & (pc.field("run_id") < prefix + _AFTER_EVERY_ID)
+    if limit is not None:
+        condition &= _among_newest(data, condition, limit)
     names = [field.name for field in fields(RunRecord)]
-    rows = _read(folder, "runs", {"dataset": dataset, "run_id": run_id}, [*names, "recorded_at"])
+    rows = _rows(data, [*names, "recorded_at"], condition)
     rows.sort(key=lambda row: (row["started_at"], row["recorded_at"]), reverse=True)
     return tuple(_run_record(row) for row in rows[:limit])
 
@@ -167,39 +154,55 @@ def read_runs(
 def read_rules(folder: str, *, run_id: str, dataset: str | None = None) -> tuple[RuleRecord, ...]:
     """The rules of a run, in the order of its contract."""
     names = [field.name for field in fields(RuleRecord)]
-    rows = _read(folder, "rules", {"run_id": run_id, "dataset": dataset}, [*names, "position"])
-    ordered = sorted(rows, key=lambda row: row["position"])
-    return tuple(RuleRecord(**{name: row[name] for name in names}) for row in ordered)
+    rows = _of_run(folder, "rules", run_id, dataset)
+    return tuple(RuleRecord(**{name: row[name] for name in names}) for row in rows)
 
 
 def read_steps(folder: str, *, run_id: str, dataset: str | None = None) -> tuple[LedgerStep, ...]:
     """The ledger of a run."""
-    rows = _read(folder, "steps", {"run_id": run_id, "dataset": dataset}, list(STEPS_SCHEMA.names))
     names = ("step", "rows_in", "rows_out", "removed", "added", "quarantined")
     # The effect that a step declared is in the plan; the log keeps only what it did.
-    ordered = sorted(rows, key=lambda row: row["position"])
-    return tuple(LedgerStep(**{name: row[name] for name in names}, effect="changes") for row in ordered)
+    rows = _of_run(folder, "steps", run_id, dataset)
+    return tuple(LedgerStep(**{name: row[name] for name in names}, effect="changes") for row in rows)
 
 
-def _append(
-    folder: str, name: str, schema: pa.Schema, rows: Sequence[Mapping[str, Any]], once: Mapping[str, int]
-) -> None:
-    if not rows:
-        return
-    table = open_control_table(os.path.join(folder, name), schema)
-    if any((table.transaction_version(app_id) or 0) >= version for app_id, version in once.items()):
-        return
-    append_rows(table, schema, rows, transactions=once)
+def read_events(folder: str, *, run_id: str | None = None, dataset: str | None = None) -> tuple[Event, ...]:
+    """The events of a run, or of all runs of a dataset, in the order of their recording."""
+    rows = _of_run(folder, "events", run_id, dataset)
+    rows.sort(key=lambda row: (row["recorded_at"], row["run_id"], row["position"]))
+    return tuple(Event(row["kind"], row["message"], row["severity"], json.loads(row["detail"])) for row in rows)
 
 
-def _read(folder: str, name: str, wanted: Mapping[str, str | None], columns: list[str]) -> list[dict[str, Any]]:
+def _open(folder: str, name: str) -> ds.Dataset | None:
     table = find_control_table(os.path.join(folder, name))
-    if table is None:
-        return []
+    return None if table is None else table.to_pyarrow_dataset()
+
+
+def _matches(wanted: Mapping[str, Any]) -> pc.Expression:
     condition = pc.scalar(True)
     for column, value in wanted.items():
         condition = condition if value is None else condition & (pc.field(column) == value)
-    data = table.to_pyarrow_dataset()
+    return condition
+
+
+def _among_newest(data: ds.Dataset, condition: pc.Expression, limit: int) -> pc.Expression:
+    """Only the times are read to find the newest runs: a log of years has hundreds of thousands."""
+    times = data.to_table(columns=["started_at"], filter=condition)
+    if times.num_rows <= limit:
+        return pc.scalar(True)
+    newest = pc.select_k_unstable(times, k=limit, sort_keys=[("started_at", "descending")])
+    return pc.field("started_at") >= pc.min(times["started_at"].take(newest))
+
+
+def _of_run(folder: str, name: str, run_id: str | None, dataset: str | None) -> list[dict[str, Any]]:
+    data = _open(folder, name)
+    if data is None:
+        return []
+    rows = _rows(data, LOG_TABLES[name].names, _matches({"run_id": run_id, "dataset": dataset}))
+    return sorted(rows, key=lambda row: row["position"])
+
+
+def _rows(data: ds.Dataset, columns: Sequence[str], condition: pc.Expression) -> list[dict[str, Any]]:
     there = [column for column in columns if column in data.schema.names]
     rows: list[dict[str, Any]] = data.to_table(columns=there, filter=condition).to_pylist()
     # A log that an older version began lacks the columns that came later.
@@ -212,8 +215,12 @@ def _step_row(step: LedgerStep) -> dict[str, Any]:
     return row
 
 
+def _event_row(event: Event) -> dict[str, Any]:
+    return {**asdict(event), "detail": json.dumps(dict(event.detail), ensure_ascii=False)}
+
+
 def _run_record(row: Mapping[str, Any]) -> RunRecord:
     values = {field.name: row[field.name] for field in fields(RunRecord)}
-    for name in ("started_at", "finished_at"):
+    for name in ("started_at", "finished_at", "window_start", "window_end"):
         values[name] = values[name].astimezone(UTC) if values[name] else None
     return RunRecord(**values)

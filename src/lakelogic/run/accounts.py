@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from loguru import logger
 
 from lakelogic.contract.contract import Contract
+from lakelogic.core.errors import GateError
 from lakelogic.core.events import Event
 from lakelogic.plan.history import history_columns
 from lakelogic.plan.model import FLAG_SEVERITY, Plan
@@ -21,9 +22,17 @@ from lakelogic.plan.writes import (
 )
 from lakelogic.record.ledger import Ledger
 from lakelogic.record.run_log import RuleRecord
-from lakelogic.run.gates import closed_gates, judge_dataset
+from lakelogic.run.gates import closed_gates, judge_dataset, judge_gates
 from lakelogic.run.manifest import Manifest
 from lakelogic.run.result import DatasetOutcome, RuleOutcome
+from lakelogic.run.rule_records import (
+    closed_gate,
+    dataset_outcomes,
+    dataset_records,
+    gate_records,
+    row_outcomes,
+    row_records,
+)
 from lakelogic.run.shapes import quarantine_shape, target_shape
 from lakelogic.run.staging import StagedBatch
 
@@ -33,11 +42,24 @@ class Accounts:
     """Numbers and judgements of one batch."""
 
     ledger: Ledger
-    rules: tuple[RuleOutcome, ...]
-    dataset_rules: tuple[DatasetOutcome, ...]
+    records: tuple[RuleRecord, ...]  # of rules and gates
     closed_gates: tuple[str, ...]
     warnings: tuple[str, ...]
     events: tuple[Event, ...] = ()
+    hint: str | None = None  # what to do about a closed gate
+
+    @property
+    def rules(self) -> tuple[RuleOutcome, ...]:
+        return row_outcomes(self.records)
+
+    @property
+    def dataset_rules(self) -> tuple[DatasetOutcome, ...]:
+        return dataset_outcomes(self.records)
+
+    def closed_by(self, error: GateError) -> Accounts:
+        """The same batch, which a gate of a table holds back."""
+        records = (*self.records, closed_gate(error.gate))
+        return replace(self, closed_gates=(error.problem.message,), records=records, hint=error.problem.hint)
 
     def manifest(self, contract: Contract, plan: Plan, staged: StagedBatch, reason: str, *, day: date) -> Manifest:
         """All that is needed to publish this batch, now or after a crash."""
@@ -49,7 +71,7 @@ class Accounts:
             quarantine_files=staged.rejected,
             quarantine=quarantine_shape(contract, staged.quarantine_columns),
             ledger=self.ledger,
-            rules=self.records(plan),
+            rules=self.records,
             warnings=self.warnings,
             events=self.events,
             personal=plan.personal,
@@ -61,34 +83,21 @@ class Accounts:
         whole = self.ledger.accepted and not self.ledger.quarantined
         return write_of_day(write if whole else without_deletes(write), day)
 
-    def records(self, plan: Plan) -> tuple[RuleRecord, ...]:
-        severity = {check.name: check.severity for check in plan.dataset_checks}
-        rows = [RuleRecord(rule.name, "row", rule.severity, rule.failed, rule.failed == 0) for rule in self.rules]
-        sets = [
-            RuleRecord(rule.name, "dataset", severity[rule.name], None, rule.passed, rule.value)
-            for rule in self.dataset_rules
-        ]
-        return (*rows, *sets)
-
 
 def account_for(contract: Contract, plan: Plan, staged: StagedBatch) -> Accounts:
     """Judge a staged batch; nothing of it is visible yet."""
-    rules = _rule_outcomes(plan, staged)
     outcomes = judge_dataset(plan.dataset_checks, staged.dataset_values)
-    malformed = staged.failed.get("malformed", 0)
-    gates = closed_gates(contract, staged.ledger, plan.dataset_checks, outcomes, malformed)
+    gates = judge_gates(contract, staged.ledger, staged.failed.get("malformed", 0))
     warnings = _warnings(contract, plan, staged, outcomes)
     for warning in warnings:
         logger.warning(warning)
-    return Accounts(staged.ledger, rules, outcomes, tuple(gates), tuple(warnings), plan.drift)
-
-
-def _rule_outcomes(plan: Plan, staged: StagedBatch) -> tuple[RuleOutcome, ...]:
-    found: dict[str, RuleOutcome] = {}
-    for stage in plan.stages:
-        for check in stage.checks:
-            found.setdefault(check.name, RuleOutcome(check.name, staged.failed.get(check.name, 0), check.severity))
-    return tuple(found.values())
+    records = (
+        *row_records(plan, staged.ledger, staged.failed),
+        *dataset_records(plan.dataset_checks, outcomes),
+        *gate_records(gates),
+    )
+    closed = closed_gates(contract, gates, plan.dataset_checks, outcomes)
+    return Accounts(staged.ledger, records, tuple(closed), tuple(warnings), plan.drift)
 
 
 def _warnings(contract: Contract, plan: Plan, staged: StagedBatch, outcomes: tuple[DatasetOutcome, ...]) -> list[str]:

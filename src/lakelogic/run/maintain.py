@@ -14,10 +14,11 @@ from lakelogic.contract.contract import Contract
 from lakelogic.contract.materialization import Maintenance
 from lakelogic.core.clock import Clock
 from lakelogic.core.errors import PlanError
-from lakelogic.core.settings import Settings
+from lakelogic.core.settings import RUN_LOG_DAYS, Settings
 from lakelogic.plan.lineage import PROCESSED_AT
 from lakelogic.plan.upkeep import Finding, judge_count, judge_layout, judge_log
 from lakelogic.record.control_table import compact_control_table, find_control_table
+from lakelogic.record.run_retention import FORGET_ORDER, count_runs_before, forget_runs_before
 from lakelogic.run.hold import OpenSpark, hold, locate, require_target
 from lakelogic.run.pending import owned_folders
 from lakelogic.run.places import Places
@@ -63,6 +64,7 @@ class Work:
     now: datetime
     retention: timedelta
     dry_run: bool
+    run_log_days: int = RUN_LOG_DAYS
 
     @property
     def rules(self) -> Maintenance:
@@ -89,7 +91,7 @@ def maintain(
     target, quarantine = require_target(contract, places)
     retention = _retention(contract, short=short_retention)
     with hold(contract, places, clock=clock, wait_s=wait_s) as held:
-        work = Work(contract, places, open_spark, held.now, retention, dry_run)
+        work = Work(contract, places, open_spark, held.now, retention, dry_run, settings.run_log_days)
         steps = [
             *_keep_table(work, "target", target.path),
             *[
@@ -220,8 +222,9 @@ def _keep_by_spark(work: Work, name: str, path: str, obstacle: str) -> Iterator[
 
 def _keep_records(work: Work) -> Iterator[Step]:
     assert work.places.state is not None and work.places.control is not None
+    yield from _forget_runs(work, work.places.state)
     tables = {"journal": os.path.join(work.places.control, "journal")}
-    tables |= {f"run log ({name})": os.path.join(work.places.state, name) for name in ("runs", "rules", "steps")}
+    tables |= {_log_name(name): os.path.join(work.places.state, name) for name in FORGET_ORDER}
     for name, path in tables.items():
         table = find_control_table(path)
         if table is None:
@@ -229,3 +232,23 @@ def _keep_records(work: Work) -> Iterator[Step]:
         files = len(table.file_uris())
         finding = Finding("needed" if files >= CONTROL_FILES else "not needed", f"{files} files")
         yield _step(work, name, "compact", finding, lambda table=table: compact_control_table(table))  # type: ignore[misc]
+
+
+def _log_name(table: str) -> str:
+    return f"run log ({table})"
+
+
+def _forget_runs(work: Work, log: str) -> Iterator[Step]:
+    """The log is one for all datasets of the folder, and so is how long it is kept."""
+    if not work.run_log_days:
+        yield Step("run log", "retention", "off", "LAKELOGIC_RUN_LOG_DAYS is 0")
+        return
+    cutoff = work.now - timedelta(days=work.run_log_days)
+    for name in FORGET_ORDER:
+        count = count_runs_before(log, name, cutoff)
+        finding = judge_count(count, f"rows of runs before {cutoff:%Y-%m-%d %H:%M}Z")
+
+        def forget(name: str = name) -> Mapping[str, Any]:
+            return {"rows_deleted": forget_runs_before(log, name, cutoff)}
+
+        yield _step(work, _log_name(name), "retention", finding, forget)

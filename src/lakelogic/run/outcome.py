@@ -1,4 +1,4 @@
-"""From what happened to what is told: the result, the run log, the log lines."""
+"""From what happened to what is told: the result, and the log lines."""
 
 from __future__ import annotations
 
@@ -7,26 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 
-from lakelogic.core.errors import LakeLogicError
-from lakelogic.core.events import Event
 from lakelogic.engine.protocol import StageInput
 from lakelogic.plan.history import staged_columns
 from lakelogic.plan.writes import WriteScd2, is_merged
 from lakelogic.record.journal import Batch
 from lakelogic.record.ledger import Ledger
-from lakelogic.record.run_log import RunRecord, Status, append_run
+from lakelogic.record.run_log import Status
 from lakelogic.run.accounts import Accounts
 from lakelogic.run.manifest import Manifest
 from lakelogic.run.publish import Published
-from lakelogic.run.result import Changes, Counts, DatasetOutcome, RuleOutcome, RunResult, TablePlace
+from lakelogic.run.recording import record_gate, record_idle
+from lakelogic.run.result import Changes, Counts, RunResult, TablePlace
+from lakelogic.run.rule_records import dataset_outcomes, row_outcomes
 from lakelogic.table.protocol import TableLocation
 
 if TYPE_CHECKING:
     # `pipeline` tells the story and calls this module; only its word for a run is needed here.
     from lakelogic.run.pipeline import Run
-
-# A source or a table does not look as the contract says.
-SCHEMA_CODES = ("LL32", "LL33")
 
 
 def published_result(run: Run, batch: Batch, manifest: Manifest, published: Published) -> RunResult:
@@ -37,16 +34,8 @@ def published_result(run: Run, batch: Batch, manifest: Manifest, published: Publ
         status="succeeded",
         counts=_counts(manifest.ledger),
         ledger=manifest.ledger.steps,
-        rules=tuple(
-            RuleOutcome(rule.name, rule.failed or 0, rule.severity or "error")
-            for rule in manifest.rules
-            if rule.scope == "row"
-        ),
-        dataset_rules=tuple(
-            DatasetOutcome(rule.name, bool(rule.passed), rule.value)
-            for rule in manifest.rules
-            if rule.scope == "dataset"
-        ),
+        rules=row_outcomes(manifest.rules),
+        dataset_rules=dataset_outcomes(manifest.rules),
         target=TablePlace(_path(run.places.target), published.target.version),
         quarantine=TablePlace(
             _path(run.places.quarantine), published.quarantine.version if published.quarantine else None
@@ -106,29 +95,15 @@ def _tell(run: Run, manifest: Manifest) -> None:
     )
 
 
-def write_record(run: Run, result: RunResult, manifest: Manifest, batch: Batch) -> None:
-    """The run log of a committed batch; exactly once, however often it is repeated."""
-    record = _record(run, result.status, batch=batch, ledger=manifest.ledger, result=result)
-    assert run.places.state is not None
-    append_run(
-        run.places.state,
-        record,
-        rules=manifest.rules,
-        steps=manifest.ledger.steps,
-        events=manifest.events,
-        committed=True,
-    )
-
-
-def idle_result(run: Run, reason: str) -> RunResult:
+def idle_result(run: Run, reason: str, batch: Batch | None = None) -> RunResult:
     """Nothing to read: said, recorded, and no version of any table made."""
     logger.info(f"Nothing to do for '{run.contract.dataset}': {reason}")
     result = _unpublished(run, "no_new_data", Counts(), reason)
-    _log(run, result)
+    record_idle(run, result, batch)
     return result
 
 
-def gate_result(run: Run, accounts: Accounts) -> RunResult:
+def gate_result(run: Run, batch: Batch, accounts: Accounts) -> RunResult:
     """A gate said no; the numbers are told, nothing was published."""
     reason = "; ".join(accounts.closed_gates)
     logger.error(f"Gate closed for '{run.contract.dataset}': {reason}. Nothing was published")
@@ -136,24 +111,8 @@ def gate_result(run: Run, accounts: Accounts) -> RunResult:
     result.ledger = accounts.ledger.steps
     result.rules, result.dataset_rules, result.warnings = accounts.rules, accounts.dataset_rules, accounts.warnings
     result.events = accounts.events
-    _log(run, result, ledger=accounts.ledger)
+    record_gate(run, result, batch, accounts.ledger, accounts.records, accounts.hint)
     return result
-
-
-def failed_record(run: Run, error: LakeLogicError) -> None:
-    """A run that failed is on record too; that the record cannot be written must not hide why it failed."""
-    record = _record(run, "failed", error=error)
-    assert run.places.state is not None
-    try:
-        append_run(run.places.state, record, events=_refusals(error))
-    except LakeLogicError as second:
-        logger.warning(f"The failed run could not be recorded: {second.problem.message}")
-
-
-def _refusals(error: LakeLogicError) -> tuple[Event, ...]:
-    """A schema that was refused is drift too, and is remembered as such."""
-    refused = [problem for problem in error.problems if problem.code.startswith(SCHEMA_CODES)]
-    return tuple(Event("schema_refused", problem.message, "error", {"code": problem.code}) for problem in refused)
 
 
 def _unpublished(run: Run, status: Status, counts: Counts, reason: str) -> RunResult:
@@ -166,56 +125,6 @@ def _unpublished(run: Run, status: Status, counts: Counts, reason: str) -> RunRe
         quarantine=TablePlace(_path(run.places.quarantine)),
         duration_s=time.monotonic() - run.begun,
         reason=reason,
-    )
-
-
-def _log(run: Run, result: RunResult, ledger: Ledger | None = None) -> None:
-    assert run.places.state is not None
-    append_run(
-        run.places.state,
-        _record(run, result.status, ledger=ledger, result=result),
-        steps=ledger.steps if ledger else (),
-        events=result.events,
-    )
-
-
-def _record(
-    run: Run,
-    status: Status,
-    *,
-    batch: Batch | None = None,
-    ledger: Ledger | None = None,
-    result: RunResult | None = None,
-    error: LakeLogicError | None = None,
-) -> RunRecord:
-    target, quarantine = (result.target, result.quarantine) if result else (None, None)
-    changes = result.changes if result else None
-    return RunRecord(
-        run_id=run.run_id,
-        dataset=run.contract.dataset,
-        status=status,
-        started_at=run.started_at,
-        finished_at=run.context.clock.now(),
-        duration_s=round(time.monotonic() - run.begun, 3),
-        batch=batch.number if batch else None,
-        rows_read=ledger.read if ledger else None,
-        rows_accepted=ledger.accepted if ledger else None,
-        rows_quarantined=ledger.quarantined if ledger else None,
-        rows_inserted=changes.inserted if changes else None,
-        rows_updated=changes.updated if changes else None,
-        rows_deleted=changes.deleted if changes else None,
-        rows_ignored=changes.ignored if changes else None,
-        target=_path(run.places.target),
-        target_version=target.version if target else None,
-        quarantine=_path(run.places.quarantine),
-        quarantine_version=quarantine.version if quarantine else None,
-        layer=run.contract.info.target_layer,
-        engine=run.context.engine_name,
-        contract_version=run.contract.version,
-        fingerprint=batch.fingerprint if batch else None,
-        reason=result.reason if result else None,
-        error_code=error.problem.code if error else None,
-        error_message=error.problem.message if error else None,
     )
 
 

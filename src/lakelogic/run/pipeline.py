@@ -28,12 +28,13 @@ from lakelogic.plan.model import LinkRead, Plan
 from lakelogic.plan.writes import is_merged
 from lakelogic.record.journal import WATERMARK_SETTING, WINDOW_SETTING, Batch, Holder, Journal, open_journal
 from lakelogic.record.lock import acquire
-from lakelogic.run.accounts import account_for
+from lakelogic.run.accounts import Accounts, account_for
 from lakelogic.run.choose import Asked, SourceChangedError, choose_slice, lost_slice, without_changed
 from lakelogic.run.manifest import Manifest, decode_manifest, encode_manifest
-from lakelogic.run.outcome import failed_record, gate_result, idle_result, published_result, write_record
+from lakelogic.run.outcome import gate_result, idle_result, published_result
 from lakelogic.run.places import Places, find_places, link_path
 from lakelogic.run.publish import Tables, check_tables, newest_batch, publish, sweep_scratch
+from lakelogic.run.recording import record_failure, record_published
 from lakelogic.run.resetting import finish_reset, is_reset
 from lakelogic.run.result import RunResult
 from lakelogic.run.staging import StagingArea, discard, stage_batch, staging_prefix
@@ -84,8 +85,8 @@ def run_contract(contract: Contract, context: RunContext) -> RunResult:
             if chosen is None:
                 return finished or idle_result(run, reason)
             return _run_slice(_from_watermark(run), journal, chosen, reason)
-    except LakeLogicError as error:
-        failed_record(run, error)
+    except Exception as error:
+        record_failure(run, error)
         raise
 
 
@@ -144,17 +145,15 @@ def _stage_and_publish(
     if run.context.window is not None and not staged.ledger.accepted and not staged.ledger.quarantined:
         return _end_empty_window(run, journal, batch, area, run.context.window)
     if accounts.closed_gates:
-        journal.abandon(batch, "; ".join(accounts.closed_gates))
-        discard(area, batch.number, run.contract.dataset)
-        return gate_result(run, accounts)
+        return _end_closed(run, journal, batch, area, accounts)
     manifest = accounts.manifest(run.contract, plan, staged, reason, day=run.started_at.date())
     try:
         manifest = check_tables(run.tables, manifest, policy=run.contract.schema_policy.evolution)
+    except GateError as error:
+        return _end_closed(run, journal, batch, area, accounts.closed_by(error))
     except LakeLogicError as error:
         journal.abandon(batch, error.problem.message)
         discard(area, batch.number, run.contract.dataset)
-        if isinstance(error, GateError):
-            return gate_result(run, replace(accounts, closed_gates=(error.problem.message,)))
         raise
     batch = journal.mark_staged(batch, encode_manifest(manifest))
     fault_point("after_mark_staged")
@@ -164,8 +163,18 @@ def _stage_and_publish(
 def _end_empty_window(run: Run, journal: Journal, batch: Batch, area: StagingArea, window: Window) -> RunResult:
     """A window without rows changes no table; that it was looked at is on record."""
     discard(area, batch.number, run.contract.dataset)
-    result = idle_result(run, f"the source has no rows in the window {window}")
+    result = idle_result(run, f"the source has no rows in the window {window}", batch)
+    fault_point("after_run_log")
     journal.mark_committed(batch, note="no rows in the window")
+    return result
+
+
+def _end_closed(run: Run, journal: Journal, batch: Batch, area: StagingArea, accounts: Accounts) -> RunResult:
+    """A gate said no. On record first: a run that dies before the batch is given up only repeats this."""
+    result = gate_result(run, batch, accounts)
+    fault_point("after_run_log")
+    journal.abandon(batch, "; ".join(accounts.closed_gates))
+    discard(area, batch.number, run.contract.dataset)
     return result
 
 
@@ -173,7 +182,7 @@ def _publish(run: Run, journal: Journal, batch: Batch, manifest: Manifest) -> Ru
     run.phase("committing")
     published = publish(run.tables, manifest, dataset=run.contract.dataset, batch=batch.number, run_id=batch.run_id)
     result = published_result(run, batch, manifest, published)
-    write_record(run, result, manifest, batch)
+    record_published(run, result, manifest, batch)
     fault_point("after_run_log")
     journal.mark_committed(batch)
     fault_point("after_mark_committed")
@@ -312,6 +321,11 @@ class Run:
     started_at: datetime
     holder: Holder
     begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def resumed(self) -> bool:
+        """Whether it goes on with the batch of another run, under that one's id."""
+        return self.run_id != self.holder.run_id
 
     @property
     def engine(self) -> Engine:

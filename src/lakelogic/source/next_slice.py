@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal, Protocol, assert_never
 
 from lakelogic.core.errors import RunError
+from lakelogic.core.sizes import render_count
 from lakelogic.core.slices import FileSlice, Slice, SourceFile, TableSlice
 from lakelogic.source.files import list_files, sort_files
 from lakelogic.source.listing import Listing, Readiness
@@ -166,4 +167,4 @@ def _require_same_table(before: TableSlice, now: TableSlice) -> None:
 
 
 def _count(number: int, noun: str = "file") -> str:
-    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
+    return render_count(number, noun)

@@ -19,6 +19,7 @@ def check_missing(spark: SparkSession, path: str, batch: DataFrame, keys: Sequen
         raise GateError(
             f"{missing} of {rows} rows are gone from the source ({missing / rows:.1%}), above {limit:.1%} "
             "(merge.max_delete_ratio)",
+            gate="merge.max_delete_ratio",
             hint="check that the source is whole, or raise the limit for this run with --set",
         )
 

@@ -113,3 +113,11 @@ def test_a_secret_inside_a_longer_one_leaves_no_tail() -> None:
     remember_secret("abcd-secret")
     remember_secret("abcd-secret-and-more")
     assert redact("x abcd-secret-and-more y abcd-secret") == "x *** y ***"
+
+
+def test_how_long_the_run_log_is_kept_is_a_number_of_days() -> None:
+    assert read_settings({}).run_log_days == 400
+    assert read_settings({"LAKELOGIC_RUN_LOG_DAYS": "0"}).run_log_days == 0
+    for wrong in ("-1", "400d", "1.5"):
+        with pytest.raises(RunError, match="LAKELOGIC_RUN_LOG_DAYS"):
+            read_settings({"LAKELOGIC_RUN_LOG_DAYS": wrong})
