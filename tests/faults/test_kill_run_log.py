@@ -52,9 +52,7 @@ def _without_run(folder: Path) -> dict[str, Counter[str]]:
     """All rows of the log without what names a single run."""
     told = ("run_id", "started_at", "finished_at", "duration_s", "recorded_at", "source", "target", "quarantine")
     return {
-        table: Counter(
-            str(sorted((k, v) for k, v in row.items() if k not in told)) for row in _rows(folder, table)
-        )
+        table: Counter(str(sorted((k, v) for k, v in row.items() if k not in told)) for row in _rows(folder, table))
         for table in LOG_TABLES
     }
 
@@ -69,32 +67,42 @@ def _assert_each_row_once(folder: Path) -> None:
     assert set(runs.values()) == {1}
 
 
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What undisturbed runs record, by their input."""
+    told = {}
+    for text in (GOOD, BAD):
+        folder = _estate(tmp_path_factory.mktemp("calm") / "estate")
+        (folder / "landing/a.csv").write_text(text)
+        _run(folder)
+        told[text] = _without_run(folder)
+    return told
+
+
 @pytest.mark.parametrize("point", POINTS)
-def test_a_published_run_is_recorded_once(point: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calm, killed = _estate(tmp_path / "calm"), _estate(tmp_path / "killed")
-    for folder in (calm, killed):
-        (folder / "landing/a.csv").write_text(GOOD)
-    _run(calm)
+def test_a_published_run_is_recorded_once(
+    point: str, tmp_path: Path, calm: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = _estate(tmp_path / "killed")
+    (killed / "landing/a.csv").write_text(GOOD)
     with killed_in_process(point, monkeypatch):
         _run(killed)
     _run(killed)
-    assert [len(rows) > 0 for rows in _without_run(calm).values()] == [True] * 4
-    assert _without_run(killed) == _without_run(calm)
+    assert [len(rows) > 0 for rows in calm[GOOD].values()] == [True] * 4
+    assert _without_run(killed) == calm[GOOD]
     _assert_each_row_once(killed)
 
 
 @pytest.mark.parametrize("point", POINTS)
 def test_a_run_that_a_gate_stops_is_recorded_once(
-    point: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    point: str, tmp_path: Path, calm: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calm, killed = _estate(tmp_path / "calm"), _estate(tmp_path / "killed")
-    for folder in (calm, killed):
-        (folder / "landing/a.csv").write_text(BAD)
-    assert _run(calm).status == "gate_failed"
+    killed = _estate(tmp_path / "killed")
+    (killed / "landing/a.csv").write_text(BAD)
     with killed_in_process(point, monkeypatch):
         _run(killed)
     assert _run(killed).status == "gate_failed"
-    assert _without_run(killed) == _without_run(calm)
+    assert _without_run(killed) == calm[BAD]
     _assert_each_row_once(killed)
     # The next attempt is another run, and leaves rows of its own.
     (killed / "landing/a.csv").write_text(GOOD)

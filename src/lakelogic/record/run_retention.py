@@ -25,12 +25,12 @@ def count_runs_before(folder: str, name: str, instant: datetime) -> int:
     table = find_control_table(os.path.join(folder, name))
     if table is None:
         return 0
-    early = pc.field("recorded_at") < pa.scalar(instant)
+    moment = pc.field("recorded_at")
     if _has_start(table):
-        # Rows of earlier versions do not say when their run began, only when they were written.
-        started = pc.field("started_at")
-        early = (started < pa.scalar(instant)) | (started.is_null() & early)
-    return int(table.to_pyarrow_dataset().count_rows(filter=early))
+        # Rows of earlier versions do not say when their run began, only when they were written. Not `is_null`: delta-rs
+        # tells of files without a column that it lies between NULL and NULL, and Arrow takes that for "is not NULL".
+        moment = pc.coalesce(pc.field("started_at"), moment)
+    return int(table.to_pyarrow_dataset().count_rows(filter=moment < pa.scalar(instant)))
 
 
 def forget_runs_before(folder: str, name: str, instant: datetime) -> int:

@@ -95,6 +95,7 @@ def _ids(outcome: Any) -> list[str]:
 
 def test_runs_are_filtered_by_dataset_status_and_age(lakelogic: Any, project: Path) -> None:
     log = str(project / "lakehouse" / "_lakelogic")
+
     def listed(*options: str) -> list[str]:
         return _ids(lakelogic("runs", str(project), *options, "--output", "json"))
 
