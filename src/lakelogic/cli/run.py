@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -50,6 +51,16 @@ Remote = Annotated[
     typer.Option(envvar="LAKELOGIC_REMOTE", help="Spark Connect address, sc://host:port.", show_default=False),
 ]
 Wait = Annotated[float, typer.Option(metavar="SECONDS", min=0, help="How long to wait for another run of the dataset.")]
+MaxFiles = Annotated[
+    int | None,
+    typer.Option(
+        "--max-files-per-batch",
+        min=1,
+        help="Of many new files, read so many at a time, the oldest first, each time in a batch of its own.",
+        show_default=False,
+    ),
+]
+Once = Annotated[bool, typer.Option("--once", help="Only the first of such batches; the other files wait.")]
 Show = Annotated[bool, typer.Option("--show", help="Also print some rows, good and bad, and the times.")]
 
 
@@ -71,6 +82,8 @@ def run_command(
     backfill_end_date: BackfillEnd = None,
     backfill_granularity: BackfillGranularity = GranularityName.DAY,
     fill_gaps: FillGaps = False,
+    max_files_per_batch: MaxFiles = None,
+    once: Once = False,
     output: Output = OutputFormat.TABLE,
     show: Show = False,
     quiet: Quiet = False,
@@ -88,6 +101,7 @@ def run_command(
       lakelogic run contract.yaml --window yesterday
       lakelogic run contract.yaml --reprocess-start-date 2026-03-01 --reprocess-end-date 2026-03-07
       lakelogic run contract.yaml --backfill-start-date 2026-01-01 --backfill-end-date 2026-03-31 --fill-gaps
+      lakelogic run contract.yaml --max-files-per-batch 10000
       lakelogic run contract.yaml --remote sc://spark.example:15002 --wait 600
     """
     from lakelogic.cli.progress import PhaseClock, follow_phases
@@ -100,6 +114,8 @@ def run_command(
     )  # fmt: skip
     wanted.check()
     settings = read_settings(os.environ)
+    if max_files_per_batch is not None:
+        settings = replace(settings, max_files_per_batch=max_files_per_batch)
     start_log(settings, quiet=quiet, debug=debug, form=log_format)
     clock = PhaseClock()
     with follow_phases(clock, show=not quiet and not debug) as begin:
@@ -118,13 +134,16 @@ def run_command(
         with processor:
             if wanted.backfills:
                 raise typer.Exit(run_backfill(processor, wanted, output, begin))
-            result = processor.run(**wanted.arguments(processor))
+            arguments = wanted.arguments(processor)
+            in_parts = settings.max_files_per_batch is not None and not once and not arguments
+            results = list(processor.run_all()) if in_parts else [processor.run(**arguments)]
             begin("stopping the engine")
+    told = [result.to_dict() for result in results]
     if output is OutputFormat.JSON:
-        print_json(result.to_dict())
+        print_json(told if in_parts else told[0])
     else:
-        _print_result(result.to_dict(), clock.seconds if show else None)
-    raise typer.Exit(EXIT_CODES[result.status])
+        _print_results(told, clock.seconds if show else None)
+    raise typer.Exit(max(EXIT_CODES[result.status] for result in results))
 
 
 def start_log(settings: Settings, *, quiet: bool, debug: bool, form: LogForm = LogForm.TEXT) -> None:
@@ -136,11 +155,12 @@ def start_log(settings: Settings, *, quiet: bool, debug: bool, form: LogForm = L
     configure_log(level=level, form=form.value, colour=colour, traceback=debug)
 
 
-def _print_result(result: dict[str, object], seconds: dict[str, float] | None) -> None:
+def _print_results(results: list[dict[str, object]], seconds: dict[str, float] | None) -> None:
     from lakelogic.cli.summary import print_rows, print_seconds, print_summary
 
-    if seconds is not None:
-        print_rows(result)
-    print_summary(result)
+    for result in results:
+        if seconds is not None:
+            print_rows(result)
+        print_summary(result)
     if seconds is not None:
         print_seconds(seconds)

@@ -34,6 +34,7 @@ class Settings:
     pii_key: Secret | None = None
     log_level: LogLevel = "INFO"
     run_log_days: int = RUN_LOG_DAYS  # how long `maintain` keeps the rows of the run log; 0: for ever
+    max_files_per_batch: int | None = None  # None: all that are new
 
 
 # Every variable that is read, with what it does: `lakelogic doctor` and the docs print this.
@@ -50,6 +51,7 @@ VARIABLES: Final[Mapping[str, str]] = {
     "LAKELOGIC_SECRETS_DIR": "folder of secrets, <scope>/<name>, for ${secret:scope/name}",
     "LAKELOGIC_LOG_LEVEL": "DEBUG, INFO, WARNING or ERROR",
     "LAKELOGIC_RUN_LOG_DAYS": "how many days `maintain` keeps the rows of the run log (default: 400; 0: for ever)",
+    "LAKELOGIC_MAX_FILES_PER_BATCH": "how many new files one batch reads at most (default: all)",
 }
 
 
@@ -71,6 +73,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         pii_key=Secret(key) if key else None,
         log_level=_log_level(given),
         run_log_days=_whole_number(given, "LAKELOGIC_RUN_LOG_DAYS", RUN_LOG_DAYS),
+        max_files_per_batch=_whole_number(given, "LAKELOGIC_MAX_FILES_PER_BATCH", 0) or None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from lakelogic.core.sizes import render_bytes, render_count
@@ -22,9 +22,10 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class FileSlice:
-    """These files, whole."""
+    """These files, whole; `waiting` more are new and were left for later batches."""
 
     files: tuple[SourceFile, ...]
+    waiting: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -31,6 +31,7 @@ class Asked:
     path_given: bool = False  # a path of the caller stands in for the contract's source
     whole: bool = False  # rows of these days may stand anywhere, also in what was read before
     now: datetime | None = None  # the run's clock, by which a file has settled
+    most_files: int | None = None  # in one batch
 
 
 def choose_slice(contract: Contract, places: Places, journal: Journal | None, asked: Asked) -> tuple[Slice | None, str]:
@@ -53,11 +54,23 @@ def choose_slice(contract: Contract, places: Places, journal: Journal | None, as
     )
     if source is None or journal is None or asked.whole:
         return ask()
-    chosen, reason = ask(load_mode=source.load_mode, position=position, since=_lookback(source, journal))
+    chosen, reason = ask(
+        load_mode=source.load_mode,
+        position=position,
+        since=_lookback(source, journal),
+        most=asked.most_files if _adds_up(contract) else None,
+    )
     if chosen is not None and reads_by_target(source) and not given:
         # Something is new; which rows it is about is for the watermark to say.
         return ask()[0], f"{reason}; rows are chosen by the newest `{source.watermark_field}` of the target"
     return chosen, reason
+
+
+def _adds_up(contract: Contract) -> bool:
+    """Whether several batches leave what one would have left, so that many files can be read in parts."""
+    strategy = contract.materialization.strategy if contract.materialization else "append"
+    by_target = contract.source is not None and reads_by_target(contract.source)
+    return strategy in ("append", "merge", "scd2", "cdc") and not by_target
 
 
 def _lookback(source: Source, journal: Journal) -> datetime | None:
@@ -106,7 +119,7 @@ def without_changed(contract: Contract, asked: Asked, slice_: Slice, changed: So
     if whole or not isinstance(slice_, FileSlice):
         return None
     left = tuple(file for file in slice_.files if file.path not in changed.files)
-    return FileSlice(left) if left else None
+    return replace(slice_, files=left) if left else None
 
 
 def _choose_offsets(source: Source, kafka: Kafka, journal: Journal | None, asked: Asked) -> tuple[Slice | None, str]:

@@ -67,7 +67,8 @@ class RunContext:
     @property
     def asked(self) -> Asked:
         given, whole = self.source is not None, self.everything or self.window is not None
-        return Asked(self.engine_name, path_given=given, whole=whole, now=self.clock.now())
+        most = self.settings.max_files_per_batch
+        return Asked(self.engine_name, path_given=given, whole=whole, now=self.clock.now(), most_files=most)
 
 
 def run_contract(contract: Contract, context: RunContext) -> RunResult:
@@ -84,7 +85,9 @@ def run_contract(contract: Contract, context: RunContext) -> RunResult:
             chosen, reason = choose_slice(contract, run.places, journal, context.asked)
             if chosen is None:
                 return finished or idle_result(run, reason)
-            return _run_slice(_from_watermark(run), journal, chosen, reason)
+            result = _run_slice(_from_watermark(run), journal, chosen, reason)
+            result.waiting = chosen.waiting if isinstance(chosen, FileSlice) else 0
+            return result
     except Exception as error:
         record_failure(run, error)
         raise

@@ -65,6 +65,14 @@ class DataProcessor:
         """
         return self._run(None, window, everything=everything)
 
+    def run_all(self) -> Iterator[RunResult]:
+        """Run batch after batch until no new file waits, or a gate says no; one where batches have no limit."""
+        while True:
+            result = self.run()
+            yield result
+            if not result.waiting or result.status == "gate_failed":
+                return
+
     def backfill(
         self, first: date, last: date, granularity: Granularity = "day", *, only_gaps: bool = False
     ) -> Iterator[tuple[Window, RunResult]]:

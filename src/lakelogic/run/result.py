@@ -76,6 +76,7 @@ class RunResult:
     warnings: tuple[str, ...] = ()
     changes: Changes | None = None  # of strategies that merge
     events: tuple[Event, ...] = ()  # what was noticed beside rows: drift of schemas, columns that were added
+    waiting: int = 0  # files that are new and were left for later batches
     _good: Callable[[], Any] = field(default=lambda: None, repr=False)
     _bad: Callable[[], Any] = field(default=lambda: None, repr=False)
 
@@ -108,6 +109,7 @@ class RunResult:
             "changes": asdict(self.changes) if self.changes else None,
             "warnings": list(self.warnings),
             "events": [asdict(event) for event in self.events],
+            "waiting": self.waiting,
         }
         return {
             "run_id": self.run_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -59,11 +60,12 @@ def next_slice(
     ready: Readiness | None = None,
     repeatable: bool = False,
     since: datetime | None = None,
+    most: int | None = None,
 ) -> tuple[Slice | None, str]:
     """The slice to read and the reason for it; None when there is nothing to read.
 
     `repeatable`: rows that are read a second time do no harm. `since`: where there is something new, what came after
-    this moment is read again with it.
+    this moment is read again with it. `most`: so many new files at once, the oldest first; a full load is never cut.
     """
     before = position or nothing_read()
     if load_mode == "cdc":
@@ -72,7 +74,7 @@ def next_slice(
     if format == "delta" or (format is None and is_delta_table(path)):
         chosen, reason = _next_table_slice(path, load_mode, before, since, repeatable=repeatable)
     else:
-        chosen, reason = _next_file_slice(Listing(path, pattern, ready or Readiness()), load_mode, before, since)
+        chosen, reason = _next_file_slice(Listing(path, pattern, ready or Readiness()), load_mode, before, since, most)
     if chosen is None and on_empty == "fail":
         raise RunError(
             f"the source `{path}` has nothing to read: {reason}", code="LL433", hint="source.on_empty is fail"
@@ -81,12 +83,12 @@ def next_slice(
 
 
 def _next_file_slice(
-    listing: Listing, load_mode: LoadMode, position: Position, since: datetime | None
+    listing: Listing, load_mode: LoadMode, position: Position, since: datetime | None, most: int | None
 ) -> tuple[Slice | None, str]:
     known = position.files() if load_mode == "incremental" else None
     if known is not None:
-        return _unread(listing, known, since)
-    files = sort_files(listing)
+        return _unread(listing, known, since, most)
+    files, left = _oldest(listing, most if load_mode == "incremental" else None)
     later = _left_for_later(listing)
     if not files:
         return None, "no files" + (f" match `{listing.pattern}`" if listing.pattern and not later else "") + later
@@ -94,34 +96,70 @@ def _next_file_slice(
         case "full":
             return FileSlice(files), f"full load of {_count(len(files))}{later}"
         case "incremental":
-            return FileSlice(files), f"full load of {_count(len(files))}: no batch was committed before{later}"
+            some = f", {_told_waiting(len(files), left)}" if left else ""
+            why = f"full load of {_count(len(files) + left)}{some}: no batch was committed before{later}"
+            return FileSlice(files, left), why
         case "cdc":
             raise AssertionError("refused before")
         case _:
             assert_never(load_mode)
 
 
-def _unread(listing: Listing, known: Known, since: datetime | None) -> tuple[Slice | None, str]:
+def _unread(listing: Listing, known: Known, since: datetime | None, most: int | None) -> tuple[Slice | None, str]:
     recent: list[SourceFile] = []
-    found = list(known.unread(_noting(listing, recent, since)))
+    fresh: set[SourceFile] = set()  # of the recent ones
+    replaced = 0
+
+    def find() -> Iterator[SourceFile]:
+        nonlocal replaced
+        for unread in known.unread(_noting(listing, recent, since)):
+            replaced += unread.replaced
+            if _is_recent(unread.file, since):
+                fresh.add(unread.file)
+            yield unread.file
+
+    found, left = _oldest(find(), most)
     later = _left_for_later(listing)
     if not listing.listed:
         return None, f"no files{later}"
     if not found:
         return None, f"all {_count(listing.listed)} were read before{later}"
-    replaced = sum(unread.replaced for unread in found)
     again = f", {replaced} of them replaced since they were read" if replaced else ""
-    fresh = {unread.file for unread in found}
     repeated = [file for file in recent if file not in fresh]
     back = f", and {_count(len(repeated))} again (lookback)" if repeated else ""
-    why = f"{_count(len(fresh))} of {listing.listed} not read before{again}{back}{later}"
-    return FileSlice(sort_files([*fresh, *repeated])), why
+    some = f", {_told_waiting(len(found), left)}" if left else ""
+    why = f"{_count(len(found) + left)} of {listing.listed} not read before{again}{some}{back}{later}"
+    return FileSlice(sort_files([*found, *repeated]), left), why
+
+
+def _oldest(files: Iterable[SourceFile], most: int | None) -> tuple[tuple[SourceFile, ...], int]:
+    """The files that were written first, and how many others there are; only the chosen ones are held."""
+    if most is None:
+        return sort_files(files), 0
+    count = 0
+
+    def counted() -> Iterator[SourceFile]:
+        nonlocal count
+        for file in files:
+            count += 1
+            yield file
+
+    chosen = heapq.nsmallest(most, counted(), key=lambda file: (file.mtime_ns, file.path))
+    return sort_files(chosen), count - len(chosen)
+
+
+def _told_waiting(now: int, left: int) -> str:
+    return f"the {now} oldest of them in this batch, {left} wait"
+
+
+def _is_recent(file: SourceFile, since: datetime | None) -> bool:
+    return since is not None and file.mtime_ns >= since.timestamp() * 1e9
 
 
 def _noting(files: Iterable[SourceFile], recent: list[SourceFile], since: datetime | None) -> Iterator[SourceFile]:
     """Pass files on, and note those that were written after a moment."""
     for file in files:
-        if since is not None and file.mtime_ns >= since.timestamp() * 1e9:
+        if _is_recent(file, since):
             recent.append(file)
         yield file
 

@@ -121,3 +121,10 @@ def test_how_long_the_run_log_is_kept_is_a_number_of_days() -> None:
     for wrong in ("-1", "400d", "1.5"):
         with pytest.raises(RunError, match="LAKELOGIC_RUN_LOG_DAYS"):
             read_settings({"LAKELOGIC_RUN_LOG_DAYS": wrong})
+
+
+def test_how_many_files_a_batch_reads_is_a_number_or_all() -> None:
+    assert read_settings({}).max_files_per_batch is None
+    assert read_settings({"LAKELOGIC_MAX_FILES_PER_BATCH": "500"}).max_files_per_batch == 500
+    with pytest.raises(RunError, match="LAKELOGIC_MAX_FILES_PER_BATCH"):
+        read_settings({"LAKELOGIC_MAX_FILES_PER_BATCH": "many"})

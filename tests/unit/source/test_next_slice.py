@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -132,3 +134,44 @@ def test_change_events_are_read_once_like_any_new_rows(tmp_path: Path) -> None:
     write_deltalake(path, pa.table({"op": ["c"]}))
     slice_, reason = next_slice(path, load_mode="cdc", position=after(version=0))
     assert (slice_, reason) == (None, "no rows were added since version 0")
+
+
+def _aged(folder: Path, *names: str) -> None:
+    """Files, each a second younger than the one before."""
+    for second, name in enumerate(names):
+        (folder / name).write_text(name)
+        os.utime(folder / name, (1_700_000_000 + second,) * 2)
+
+
+def _names(slice_: object) -> list[str]:
+    assert isinstance(slice_, FileSlice)
+    return [Path(file.path).name for file in slice_.files]
+
+
+def test_of_many_new_files_the_oldest_come_first(tmp_path: Path) -> None:
+    _aged(tmp_path, "d.csv", "b.csv", "a.csv", "c.csv")
+    path = str(tmp_path)
+    slice_, reason = next_slice(path, load_mode="incremental", position=after(), most=2)
+    assert (_names(slice_), slice_.waiting) == (["b.csv", "d.csv"], 2)  # type: ignore[union-attr]
+    assert reason == ("full load of 4 files, the 2 oldest of them in this batch, 2 wait: no batch was committed before")
+    assert isinstance(slice_, FileSlice)
+    slice_, reason = next_slice(path, load_mode="incremental", position=after(slice_.files), most=1)
+    assert (_names(slice_), slice_.waiting) == (["a.csv"], 1)  # type: ignore[union-attr]
+    assert reason == "2 files of 4 not read before, the 1 oldest of them in this batch, 1 wait"
+    slice_, reason = next_slice(path, load_mode="incremental", position=after(list_files(path)[:3]), most=1)
+    assert (slice_.waiting, reason) == (0, "1 file of 4 not read before")  # type: ignore[union-attr]
+
+
+def test_a_full_load_is_never_cut(tmp_path: Path) -> None:
+    _aged(tmp_path, "a.csv", "b.csv")
+    slice_, _ = next_slice(str(tmp_path), most=1)
+    assert (_names(slice_), slice_.waiting) == (["a.csv", "b.csv"], 0)  # type: ignore[union-attr]
+
+
+def test_what_waits_is_not_taken_for_something_to_read_again(tmp_path: Path) -> None:
+    _aged(tmp_path, "a.csv", "b.csv", "c.csv")
+    seen = list_files(str(tmp_path))[:1]
+    since = datetime(2020, 1, 1, tzinfo=UTC)
+    slice_, reason = next_slice(str(tmp_path), load_mode="incremental", position=after(seen), since=since, most=1)
+    assert _names(slice_) == ["a.csv", "b.csv"]
+    assert reason.endswith("the 1 oldest of them in this batch, 1 wait, and 1 file again (lookback)")
