@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
 from lakelogic.contract.governance import BreakingChangePolicy, Compliance, Cost
 from lakelogic.contract.grammar import ContractModel, FreeForm, Setting, Text, Texts, Version, block
-from lakelogic.contract.info import Info
+from lakelogic.contract.info import EngineName, Info
 from lakelogic.contract.lineage import Lineage
 from lakelogic.contract.links import Link
 from lakelogic.contract.materialization import Materialization
@@ -23,8 +23,6 @@ from lakelogic.contract.service_levels import ServiceLevels
 from lakelogic.contract.source import Source
 from lakelogic.contract.transformations import Transformations
 from lakelogic.core.errors import Place
-
-EngineName = Literal["spark", "duckdb", "polars"]
 
 
 class Contract(ContractModel):
@@ -107,6 +105,10 @@ class Contract(ContractModel):
     def origin(self, path: str) -> str:
         """Who said so: `contract.yaml:12:3`, `environment dev`, `--set`, `default`."""
         return self._positions.origin(path)
+
+    def inherited(self) -> tuple[tuple[str, str], ...]:
+        """What the file itself does not say, and who says it."""
+        return self._positions.inherited()
 
     def written(self, path: str) -> str | None:
         """A text as the author wrote it, with its `${...}`: what to show instead of the value."""

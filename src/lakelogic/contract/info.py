@@ -1,10 +1,12 @@
 """`info`: what the data product is and who answers for it."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from lakelogic.contract.grammar import ContractModel, Text, Texts
 
 Layer = Literal["reference", "bronze", "silver", "gold"]
+LAYERS: Final[tuple[Layer, ...]] = ("reference", "bronze", "silver", "gold")  # in the order in which rows go through
+EngineName = Literal["spark", "duckdb", "polars"]
 
 
 class Info(ContractModel):

@@ -14,13 +14,15 @@ from lakelogic.core.errors import Place, Problem
 from lakelogic.core.interpolate import interpolate
 from lakelogic.core.secrets import SecretStore
 
+_STARTS = {"contract": "start with `source:`, `model:` and `materialization:`", "registry": "start with `entries:`"}
+
 
 def read_with_bases(
     path: Path, text: str | None, environ: Mapping[str, str], store: SecretStore
 ) -> tuple[YamlMap | None, list[Problem]]:
     """Read a contract's file and lay it over the files that it extends, nearest on top."""
     problems: list[Problem] = []
-    tree = _read(path, text, problems)
+    tree = read_tree(path, text, problems)
     seen = {_identity(path)}
     nearest = tree
     while nearest is not None and isinstance(nearest.get("extends"), str):
@@ -52,31 +54,32 @@ def _read_base(base: Path, place: Place, problems: list[Problem]) -> YamlMap | N
         hint = "the path is relative to this file's folder"
         problems.append(Problem("LL120", "the contract that this one extends is not there", place, hint))
         return None
-    return _read(base, None, problems)
+    return read_tree(base, None, problems)
 
 
-def _read(path: Path, text: str | None, problems: list[Problem]) -> YamlMap | None:
+def read_tree(path: Path, text: str | None, problems: list[Problem], noun: str = "contract") -> YamlMap | None:
+    """The mapping in a YAML file; what is wrong with the file is added to the problems."""
     start = Place(str(path), 1, 1)
     if text is None:
         try:
             text = path.read_text(encoding="utf-8")
         except OSError as error:
             why = error.strerror or "it cannot be opened"
-            problems.append(Problem("LL101", f"the contract cannot be read: {why}", start, "look at the path"))
+            problems.append(Problem("LL101", f"the {noun} cannot be read: {why}", start, "look at the path"))
             return None
         except UnicodeDecodeError:
-            problems.append(Problem("LL101", "the contract is not UTF-8 text", start, "save it as UTF-8"))
+            problems.append(Problem("LL101", f"the {noun} is not UTF-8 text", start, "save it as UTF-8"))
             return None
     tree, found = parse_yaml(text.removeprefix("\ufeff"), str(path))
     problems += found
-    return _as_map(tree, start, problems, bool(found))
-
-
-def _as_map(tree: Any, start: Place, problems: list[Problem], broken: bool) -> YamlMap | None:
     if isinstance(tree, YamlMap):
         return tree
-    if not broken:
-        what = "is empty" if tree is None else f"must be a mapping, not {describe_type(tree)}"
-        hint = "start with `source:`, `model:` and `materialization:`"
-        problems.append(Problem("LL106", f"the contract {what}", start, hint))
+    if not found:
+        _refuse_other(tree, start, problems, noun)
     return None
+
+
+def _refuse_other(tree: Any, start: Place, problems: list[Problem], noun: str) -> None:
+    what = "is empty" if tree is None else f"must be a mapping, not {describe_type(tree)}"
+    hint = _STARTS.get(noun, "write `key: value` lines, or take the file away")
+    problems.append(Problem("LL106", f"the {noun} {what}", start, hint))

@@ -10,13 +10,18 @@ from pydantic import BaseModel
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.dataset_rules import DATASET_RULE_BESIDE, DATASET_RULE_KINDS
 from lakelogic.contract.descriptions import DESCRIPTIONS, find_description
+from lakelogic.contract.domain import Domain
 from lakelogic.contract.grammar import ContractModel
 from lakelogic.contract.one_key import PATH_KEY, OneKeyItem
+from lakelogic.contract.registry import Registry
 from lakelogic.contract.row_rules import ROW_RULE_BESIDE, ROW_RULE_KINDS
 from lakelogic.contract.schema_policy import ONE_WORD
+from lakelogic.contract.system import System
 from lakelogic.contract.transformations import STEP_BESIDE, STEP_KINDS, Derive
 
 _Schema = dict[str, Any]
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_FILES: Mapping[str, type[ContractModel]] = {"registry": Registry, "domain": Domain, "system": System}
 
 
 def contract_json_schema() -> _Schema:
@@ -33,8 +38,36 @@ def contract_json_schema() -> _Schema:
     _set_items(quality["row_rules"], "RowRule")
     _set_items(quality["dataset_rules"], "DatasetRule")
     _add_short_forms(schema, blocks)
-    heading = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "LakeLogic contract"}
-    return {**heading, **_without_titles(schema), "title": "LakeLogic contract"}
+    return {"$schema": _DRAFT, **_without_titles(schema), "title": "LakeLogic contract"}
+
+
+def file_json_schema(kind: str) -> _Schema:
+    """The grammar of `_registry.yaml`, `_domain.yaml` or `_system.yaml`."""
+    root = _FILES[kind]
+    schema = root.model_json_schema(by_alias=True)
+    blocks: _Schema = schema.setdefault("$defs", {})
+    for model in _models(ContractModel):
+        block = schema if model is root else blocks.get(model.__name__)
+        if block is not None:
+            _describe(block, model)
+    if "Notification" in blocks:
+        _add_one_or_many(blocks["Notification"])
+    schema = _without_titles(schema)
+    if "defaults" in schema["properties"]:
+        _add_contract(schema)
+    return {"$schema": _DRAFT, **schema, "title": f"LakeLogic {kind}"}
+
+
+def _add_contract(schema: _Schema) -> None:
+    """What stands under `defaults` is part of a contract."""
+    contract = contract_json_schema()
+    blocks: _Schema = schema["$defs"]
+    blocks.update(contract.pop("$defs"))
+    blocks["Contract"] = {key: value for key, value in contract.items() if key not in ("$schema", "title")}
+    for block in (schema, blocks.get("SystemSettings", {})):
+        if "defaults" in block.get("properties", {}):
+            said = block["properties"]["defaults"]["description"]
+            block["properties"]["defaults"] = {"$ref": "#/$defs/Contract", "description": said}
 
 
 def _models(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
@@ -118,8 +151,12 @@ def _add_short_forms(schema: _Schema, blocks: _Schema) -> None:
     fields["allowed_values"] = {**accepted, "description": spoken["allowed_values"]}
     fields["nullable"] = {"type": "boolean", "description": spoken["nullable"]}
     blocks["Source"]["properties"]["type"]["enum"].append("landing")
+    _add_one_or_many(blocks["Notification"])
+
+
+def _add_one_or_many(notification: _Schema) -> None:
+    notified: _Schema = notification["properties"]
     for key in ("on", "to"):
-        notified: _Schema = blocks["Notification"]["properties"]
         one = notified[key]
         both = {"anyOf": [one["items"], {"type": "array", "items": one["items"]}]}
         notified[key] = {**both, "description": one["description"]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Literal
 
 from lakelogic.contract.mistakes import suggest
@@ -88,9 +88,9 @@ def relabel(value: Any, origin: str) -> Any:
 
 
 def choose_layer(
-    tree: YamlMap, block: Literal["stages", "environments"], name: str | None
+    tree: YamlMap, block: Literal["stages", "environments"], name: str | None, elsewhere: Collection[str] = ()
 ) -> tuple[YamlMap, list[Problem]]:
-    """Lay the chosen stage or environment over the contract."""
+    """Lay the chosen stage or environment over the contract; one that is known `elsewhere` need not be here."""
     if name is None:
         return tree, []
     noun = block.removesuffix("s")
@@ -99,6 +99,8 @@ def choose_layer(
         return merge(tree, relabel(known[name], f"{noun} {name}")), []
     if isinstance(known, YamlMap) and name in known:
         return tree, []  # empty, or of a wrong type, which the model reports
+    if name in elsewhere:
+        return tree, []
     mark = tree.value_marks.get(block, tree.mark)
     hint = suggest(name, known) if isinstance(known, YamlMap) and known else f"add `{block}: {{ {name}: ... }}`"
     return tree, [Problem("LL140", f"the contract has no {noun} `{name}`", mark.place(block), hint)]
@@ -118,7 +120,7 @@ def other_layers(tree: YamlMap, chosen: Iterable[str | None]) -> Iterator[tuple[
 def apply_overrides(tree: YamlMap, overrides: Iterable[str]) -> tuple[YamlMap, list[Problem]]:
     """Set single values, each written `a.b=c`."""
     problems: list[Problem] = []
-    result = _deep_copy(tree)
+    result = deep_copy(tree)
     for override in overrides:
         path, equals, text = override.partition("=")
         mark = Mark(f"--set {path.strip()}", 1, 1, origin="--set", plain=True)
@@ -135,16 +137,17 @@ def apply_overrides(tree: YamlMap, overrides: Iterable[str]) -> tuple[YamlMap, l
     return result, problems
 
 
-def _deep_copy(value: Any) -> Any:
+def deep_copy(value: Any) -> Any:
+    """A copy whose parts may be changed."""
     if isinstance(value, YamlMap):
         result = YamlMap(value.mark)
         for key, item in value.items():
-            result.put(key, _deep_copy(item), value.key_marks[key], value.value_marks[key])
+            result.put(key, deep_copy(item), value.key_marks[key], value.value_marks[key])
         return result
     if isinstance(value, YamlList):
         items = YamlList(value.mark)
         for item, mark in zip(value, value.marks, strict=True):
-            items.add(_deep_copy(item), mark)
+            items.add(deep_copy(item), mark)
         return items
     return value
 

@@ -13,16 +13,16 @@ from pydantic import ValidationError
 from lakelogic.contract.checks import check_contract
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.inherit import read_with_bases
-from lakelogic.contract.layers import apply_overrides, choose_layer, other_layers
+from lakelogic.contract.layers import apply_overrides, choose_layer, merge, other_layers
+from lakelogic.contract.mesh import Above, MeshFiles
+from lakelogic.contract.model_of_tree import make_model
 from lakelogic.contract.placeholders import fill_placeholders
-from lakelogic.contract.positions import Part, Positions, value_of
+from lakelogic.contract.positions import Positions, value_of
 from lakelogic.contract.translate import Finding, translate
 from lakelogic.contract.unsupported import find_unsupported
 from lakelogic.contract.yaml_tree import YamlMap
 from lakelogic.core.errors import ContractError, Problem
 from lakelogic.core.secrets import SecretStore, default_store
-
-_MAX_ROUNDS = 12  # each takes something away, so that a few are enough for any real file
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,14 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a contract is loaded into: the chosen layers, and where placeholders are filled from."""
+    """What a contract is loaded into: the chosen layers, what it inherits, where placeholders are filled from."""
 
     env: str | None
     stage: str | None
     overrides: tuple[str, ...]
     environ: Mapping[str, str]
     secrets: SecretStore
+    above: Above
 
 
 def load_contract(
@@ -69,85 +70,47 @@ def load_draft(
     environ: Mapping[str, str] = os.environ,
     secrets: SecretStore | None = None,
     text: str | None = None,
+    mesh: MeshFiles | None = None,
 ) -> Draft:
     """Load what can be loaded; broken parts are left out, so that later checks can look at the rest.
 
-    With `text`, that is loaded as if it stood in the file.
+    With `text`, that is loaded as if it stood in the file. `mesh` remembers the files above for the next contract.
     """
     store = secrets or default_store(environ)
-    surroundings = Surroundings(env, stage, tuple(overrides), environ, store)
+    above = (mesh or MeshFiles(environ, store, env)).above(Path(path).parent)
+    surroundings = Surroundings(env, stage, tuple(overrides), environ, store, above)
     tree, problems = read_with_bases(Path(path), text, environ, store)
+    problems += above.problems
     if not isinstance(tree, YamlMap):
         return Draft(None, tuple(problems))
+    tree = merge(above.tree, tree) if above.tree is not None else tree
     draft = _build(tree, str(path), surroundings, problems)
     return Draft(draft.contract, _in_order(draft.problems))
 
 
 def _build(tree: YamlMap, file: str, surroundings: Surroundings, found: Sequence[Problem]) -> Draft:
     """Lay the layers over each other, fill the placeholders, and make the models."""
-    base = tree
+    base, above = tree, surroundings.above
     tree, stage_problems = choose_layer(tree, "stages", surroundings.stage)
-    tree, env_problems = choose_layer(tree, "environments", surroundings.env)
+    tree, env_problems = choose_layer(tree, "environments", surroundings.env, above.environments)
     tree, override_problems = apply_overrides(tree, surroundings.overrides)
-    filled = fill_placeholders(tree, surroundings.environ, surroundings.secrets)
+    filled = fill_placeholders(tree, surroundings.environ, surroundings.secrets, above.storage)
     problems = [*found, *stage_problems, *env_problems, *override_problems, *filled.problems]
-    contract, mistakes = _validate(filled.tree, Path(file).stem)
+    contract, mistakes = make_model(Contract, filled.tree, lambda tree: _with_name(tree, Path(file).stem))
     problems += _not_seen_before(mistakes, problems)
     problems += _mistakes_in_other_layers(base, surroundings)
     if contract is None:
         return Draft(None, tuple(problems))
-    positions = contract._positions = Positions(file, filled.tree, filled.hidden)
+    positions = contract._positions = Positions(file, filled.tree, (*filled.hidden, *above.hidden))
     together = [*find_unsupported(contract), *_not_seen_before(check_contract(contract), problems)]
     problems += [_hide_filled(problem, positions) for problem in together]
     return Draft(contract, tuple(problems))
-
-
-def _validate(tree: YamlMap, stem: str) -> tuple[Contract | None, list[Problem]]:
-    """Make the models; what is wrong is reported and taken out of the tree until the rest loads."""
-    problems: list[Problem] = []
-    for number in range(_MAX_ROUNDS):
-        try:
-            return Contract.model_validate(_with_name(tree, stem)), problems
-        except ValidationError as error:
-            findings = [translate(each, tree) for each in error.errors(include_url=False)]
-        # What is missing after the first round may be missing because it was taken out.
-        problems += [
-            finding.problem
-            for finding in findings
-            if (number == 0 or finding.problem.code != "LL111") and finding.problem not in problems
-        ]
-        _take_out(tree, findings)
-    return None, problems
 
 
 def _with_name(tree: YamlMap, stem: str) -> dict[str, Any]:
     information = tree.get("info")
     named = "dataset" in tree or (isinstance(information, dict) and "table_name" in information)
     return tree if named else {**tree, "dataset": stem}
-
-
-def _take_out(tree: YamlMap, findings: Sequence[Finding]) -> None:
-    culprits = {finding.culprit for finding in findings}
-    outermost = [path for path in culprits if not any(path[:depth] in culprits for depth in range(len(path)))]
-    # From the back, so that the indexes of those before stay right.
-    for path in sorted(outermost, key=_sort_key, reverse=True):
-        _remove(tree, path)
-
-
-def _sort_key(path: tuple[Part, ...]) -> tuple[tuple[int, str], ...]:
-    return tuple((part, "") if isinstance(part, int) else (-1, part) for part in path)
-
-
-def _remove(tree: YamlMap, path: tuple[Part, ...]) -> None:
-    if not path:
-        for key in list(tree):
-            tree.remove(key)
-        return
-    parent: Any = value_of(tree, path[:-1])
-    parent.remove(path[-1])
-    # An empty item would only be wrong in another way.
-    if not parent and isinstance(parent, YamlMap):
-        _remove(tree, path[:-1])
 
 
 def _mistakes_in_other_layers(tree: YamlMap, surroundings: Surroundings) -> list[Problem]:

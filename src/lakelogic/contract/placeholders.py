@@ -31,9 +31,11 @@ class Filled:
     problems: tuple[Problem, ...]
 
 
-def fill_placeholders(tree: YamlMap, environ: Mapping[str, str], store: SecretStore) -> Filled:
+def fill_placeholders(
+    tree: YamlMap, environ: Mapping[str, str], store: SecretStore, storage: Mapping[str, str] | None = None
+) -> Filled:
     """Fill the placeholders of all values, in place."""
-    filler = _Filler(environ, store)
+    filler = _Filler(environ, store, storage or {})
     for key in tree:
         if key not in _LEFT_ALONE:
             filler.fill(tree, key, key)
@@ -43,9 +45,10 @@ def fill_placeholders(tree: YamlMap, environ: Mapping[str, str], store: SecretSt
 
 
 class _Filler:
-    def __init__(self, environ: Mapping[str, str], store: SecretStore) -> None:
+    def __init__(self, environ: Mapping[str, str], store: SecretStore, storage: Mapping[str, str]) -> None:
         self.environ = environ
         self.store = store
+        self.storage = storage
         self.hidden: list[tuple[str, str]] = []
         self.problems: list[Problem] = []
 
@@ -63,7 +66,7 @@ class _Filler:
 
     def fill_text(self, parent: YamlMap | YamlList, key: Any, path: str) -> None:
         text, mark = parent[key], parent.mark_of(key)
-        result = interpolate(text, self.environ, self.store)
+        result = interpolate(text, self.environ, self.store, self.storage)
         place = mark.place(path)
         self.problems += [Problem(each.code, each.message, place, each.hint) for each in result.missing]
         self.hidden += result.hidden

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +55,11 @@ class Positions:
             return "default"
         mark = mark_of(self.tree, found)
         return mark.origin or str(mark.place())
+
+    def inherited(self) -> tuple[tuple[str, str], ...]:
+        """Values that another file, a layer or the command line gave: their paths, and who said so."""
+        found = inherited_values(self.tree, self.file)
+        return tuple((path, mark.origin or str(mark.place())) for path, mark in found)
 
     def written(self, path: str) -> str | None:
         """A text value as the author wrote it, with its `${...}`."""
@@ -167,3 +172,22 @@ def mark_of(tree: Any, path: Sequence[Part]) -> Mark:
 
 def _written_short(tree: Any, path: Sequence[Part]) -> bool:
     return not isinstance(value_of(tree, path), YamlMap)
+
+
+def inherited_values(tree: YamlMap | None, file: str) -> Iterator[tuple[str, Mark]]:
+    """The values that the file did not write itself: by their paths, and where they stood."""
+    for key, value in (tree or {}).items():
+        if key not in ("stages", "environments"):
+            assert tree is not None
+            yield from _inherited(value, tree.value_marks[key], key, file)
+
+
+def _inherited(value: Any, mark: Mark, path: str, file: str) -> Iterator[tuple[str, Mark]]:
+    if isinstance(value, YamlMap) and value:
+        for key, item in value.items():
+            yield from _inherited(item, value.value_marks[key], f"{path}.{key}", file)
+    elif isinstance(value, YamlList) and any(each.file == file for each in value.marks):
+        for index, item in enumerate(value):
+            yield from _inherited(item, value.marks[index], f"{path}.{index}", file)
+    elif mark.file != file or mark.origin is not None:
+        yield path, mark

@@ -36,14 +36,14 @@ class Finding:
     culprit: tuple[Part, ...]
 
 
-def translate(error: ErrorDetails, tree: YamlMap) -> Finding:
-    """Say one of Pydantic's errors in the author's words."""
+def translate(error: ErrorDetails, tree: YamlMap, root: type[BaseModel] = Contract) -> Finding:
+    """Say one of Pydantic's errors in the author's words; `root` is the model of the whole file."""
     loc = tuple(error["loc"])
     match error["type"]:
         case "extra_forbidden":
-            return _unknown_key(loc, tree)
+            return _unknown_key(loc, tree, root)
         case "missing":
-            return _missing_key(loc, tree)
+            return _missing_key(loc, tree, root)
         case "literal_error":
             return _wrong_choice(loc, error["ctx"]["expected"], tree)
         case kind if kind == MISTAKE:
@@ -56,18 +56,18 @@ def translate(error: ErrorDetails, tree: YamlMap) -> Finding:
             return _wrong_type(locate(tree, loc), _WANTED.get(kind, "something else"), tree)
 
 
-def _unknown_key(loc: tuple[Part, ...], tree: YamlMap) -> Finding:
+def _unknown_key(loc: tuple[Part, ...], tree: YamlMap, root: type[BaseModel]) -> Finding:
     path = locate(tree, loc)
     key = str(loc[-1])
     parent = value_of(tree, path[:-1])
     place = parent.key_marks[key].place(_dotted(path)) if isinstance(parent, YamlMap) else _place(path, tree)
-    message = f"`{key}` is not a key of {_block_name(path[:-1])}"
-    return Finding(Problem("LL110", message, place, suggest(key, allowed_keys(loc[:-1]))), path)
+    message = f"`{key}` is not a key of {_block_name(path[:-1], root)}"
+    return Finding(Problem("LL110", message, place, suggest(key, allowed_keys(loc[:-1], root))), path)
 
 
-def _missing_key(loc: tuple[Part, ...], tree: YamlMap) -> Finding:
+def _missing_key(loc: tuple[Part, ...], tree: YamlMap, root: type[BaseModel]) -> Finding:
     path = locate(tree, loc[:-1])
-    message = f"`{_written_key(loc)}` is missing in {_block_name(path)}"
+    message = f"`{_written_key(loc)}` is missing in {_block_name(path, root)}"
     hint = f"add `{_written_key(loc)}: ...`"
     return Finding(Problem("LL111", message, _place(path, tree), hint), path)
 
@@ -147,17 +147,17 @@ def _subject(path: Sequence[Part]) -> str:
     return names[-1]
 
 
-def _block_name(path: Sequence[Part]) -> str:
+def _block_name(path: Sequence[Part], root: type[BaseModel]) -> str:
     if not path:
-        return "a contract"
+        return f"a {root.__name__.lower()}"
     if isinstance(path[-1], int):
         return f"this item of `{path[-2]}`"
     return f"`{path[-1]}`"
 
 
-def allowed_keys(loc: Sequence[Part]) -> list[str]:
+def allowed_keys(loc: Sequence[Part], root: type[BaseModel] = Contract) -> list[str]:
     """The keys that the block at this place of the model takes."""
-    kind: Any = Contract
+    kind: Any = root
     for part in loc:
         kind = _step_into(_plain_type(kind), part)
     model = _plain_type(kind)

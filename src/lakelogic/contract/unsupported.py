@@ -31,7 +31,6 @@ _UNSUPPORTED = (
     Refusal("source.kafka.schema_registry"),
     Refusal("source.kafka.value_format", ("avro", "protobuf"), "use `json`"),
     Refusal("source.raw"),
-    Refusal("links.*.dataset", instead="name the table's `path`"),
     Refusal("links.*.format", ("iceberg",), f"use `delta` or `parquet`; {_ICEBERG}"),
     Refusal("external_logic"),
     Refusal("materialization.format", ("iceberg",), f"use `delta`; {_ICEBERG}"),

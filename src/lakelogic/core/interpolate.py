@@ -11,6 +11,7 @@ from lakelogic.core.secrets import SecretStore
 _PLACEHOLDER = re.compile(r"\$\$\{|\$\{([^{}]*)\}")
 _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(:-(.*))?", re.DOTALL)
 _SECRET = re.compile(r"secret:([^/]+)/(.+)")
+_STORAGE = re.compile(r"storage\.([\w-]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,10 @@ class Interpolated:
     missing: tuple[Missing, ...] = ()
 
 
-def interpolate(text: str, environ: Mapping[str, str], store: SecretStore) -> Interpolated:
-    """Fill all placeholders of a text; `$${` stands for a plain `${`."""
+def interpolate(
+    text: str, environ: Mapping[str, str], store: SecretStore, storage: Mapping[str, str] | None = None
+) -> Interpolated:
+    """Fill all placeholders of a text; `$${` stands for a plain `${`. `storage`: named roots of a system."""
     hidden: list[tuple[str, str]] = []
     missing: list[Missing] = []
     secret = False
@@ -42,7 +45,7 @@ def interpolate(text: str, environ: Mapping[str, str], store: SecretStore) -> In
         nonlocal secret
         if match[0] == "$${":
             return "${"
-        found = _find(match[1], environ, store)
+        found = _find(match[1], environ, store, storage or {})
         if isinstance(found, Missing):
             missing.append(found)
             return match[0]
@@ -56,12 +59,17 @@ def interpolate(text: str, environ: Mapping[str, str], store: SecretStore) -> In
     return Interpolated(filled, secret, tuple(hidden), tuple(missing))
 
 
-def _find(inside: str, environ: Mapping[str, str], store: SecretStore) -> tuple[str, bool] | Missing:
+def _find(
+    inside: str, environ: Mapping[str, str], store: SecretStore, storage: Mapping[str, str]
+) -> tuple[str, bool] | Missing:
     if inside.startswith("secret:"):
         return _find_secret(inside, store)
+    if root := _STORAGE.fullmatch(inside):
+        return _find_root(root[1], storage)
     variable = _VARIABLE.fullmatch(inside)
     if not variable:
-        hint = "write `${NAME}`, `${NAME:-default}` or `${secret:scope/name}`; `$${` stands for a plain `${`"
+        choices = "`${NAME}`, `${NAME:-default}`, `${secret:scope/name}` or `${storage.name}`"
+        hint = f"write {choices}; `$${{` stands for a plain `${{`"
         return Missing("LL132", f"`${{{inside}}}` is not a placeholder", hint)
     name, has_default, default = variable.groups()
     value = environ.get(name)
@@ -83,3 +91,11 @@ def _find_secret(inside: str, store: SecretStore) -> tuple[str, bool] | Missing:
         hint = f"put it into {store.describe(scope, name)}"
         return Missing("LL131", f"the secret `{scope}/{name}` was not found", hint)
     return value, True
+
+
+def _find_root(name: str, storage: Mapping[str, str]) -> tuple[str, bool] | Missing:
+    if name in storage:
+        return storage[name], False
+    known = ", ".join(f"`{each}`" for each in storage)
+    hint = f"known are {known}" if known else f"name it in a `_system.yaml` above: `storage: {{ {name}: ... }}`"
+    return Missing("LL134", f"there is no storage root `{name}`", hint)

@@ -166,7 +166,9 @@ def _origins(contract: Contract) -> tuple[tuple[str, str], ...]:
         "quality.on_null", "quality.on_dataset_failure", "materialization.strategy", "materialization.target_path",
         "primary_key", "quarantine.target_path", "lineage.enabled",
     )  # fmt: skip
-    return tuple((path, contract.origin(path)) for path in paths)
+    named = {path: contract.origin(path) for path in paths}
+    inherited = {path: origin for path, origin in contract.inherited() if path not in named}
+    return tuple({**named, **inherited}.items())
 
 
 def _indented(sql: str) -> str:

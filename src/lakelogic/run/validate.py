@@ -9,7 +9,9 @@ from lakelogic.contract.contract import Contract
 from lakelogic.contract.loader import load_draft
 from lakelogic.contract.readers import check_readers
 from lakelogic.core.errors import ContractError, Problem
+from lakelogic.core.settings import Settings, read_settings
 from lakelogic.plan.build import check_contract
+from lakelogic.run.links import find_in_registries, resolve_links
 
 
 def validate_contract(
@@ -19,21 +21,42 @@ def validate_contract(
     draft = load_draft(path, env=env, stage=stage, overrides=overrides)
     found = [*draft.problems]
     if draft.contract is not None:
-        found += [*check_contract(draft.contract), *check_readers(draft.contract)]
-    return tuple(sorted(found, key=_position))
+        found += check_declared(draft.contract)
+        found += _find_unknown_links(draft.contract, env)
+    return tuple(sorted(found, key=position_of))
+
+
+def check_declared(contract: Contract) -> list[Problem]:
+    """What is wrong with a loaded contract, as far as it can be told without its neighbours."""
+    return [*check_contract(contract), *check_readers(contract)]
 
 
 def load_checked(
-    path: str | os.PathLike[str], *, env: str | None = None, stage: str | None = None, overrides: Sequence[str] = ()
+    path: str | os.PathLike[str],
+    *,
+    env: str | None = None,
+    stage: str | None = None,
+    overrides: Sequence[str] = (),
+    settings: Settings | None = None,
 ) -> Contract:
-    """A contract without mistakes; raises with all of them."""
+    """A contract without mistakes, its links found; raises with all of them."""
     draft = load_draft(path, env=env, stage=stage, overrides=overrides)
     problems = [*draft.problems, *(check_contract(draft.contract) if draft.contract else ())]
     if problems or draft.contract is None:
         raise ContractError(problems)
-    return draft.contract
+    find = find_in_registries(draft.contract, env)
+    return resolve_links(draft.contract, settings or read_settings(os.environ), find)
 
 
-def _position(problem: Problem) -> tuple[str, int, int]:
+def _find_unknown_links(contract: Contract, env: str | None) -> tuple[Problem, ...]:
+    try:
+        resolve_links(contract, read_settings(os.environ), find_in_registries(contract, env))
+    except ContractError as error:
+        return error.problems
+    return ()
+
+
+def position_of(problem: Problem) -> tuple[str, int, int]:
+    """What problems are sorted by: their place in the file."""
     place = problem.place
     return (place.file, place.line, place.column) if place else ("", 0, 0)

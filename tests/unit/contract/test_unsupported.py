@@ -17,7 +17,6 @@ REFUSED = [
     "source: { path: a.csv, raw: true }",
     "source: { kafka: { bootstrap_servers: b, topic: t, schema_registry: r } }",
     "source: { kafka: { bootstrap_servers: b, topic: t, value_format: avro } }",
-    "links: [{ name: a, dataset: b }]",
     "external_logic: { path: a.py }",
     "materialization: { format: iceberg }",
     "materialization: { unknown_member: { key: '-1' } }",
