@@ -37,6 +37,11 @@ _TRY_NAMES = {"to_number": "TRY_TO_NUMBER", "to_binary": "TRY_TO_BINARY", "parse
 # These raise for some inputs and have no NULL-giving form.
 _NO_TRY = {"conv", "decode", "date_from_unix_date", "timestamp_millis", "next_day", "elt"}
 _CAST_CALLS = {"bigint", "smallint", "tinyint", "double", "float", "boolean", "timestamp", "decimal"}
+_NEVER_RAISE = frozenset((
+    exp.And, exp.Or, exp.Coalesce, exp.Case, exp.If, exp.Lower, exp.Upper, exp.Trim, exp.Length, exp.Concat,
+    exp.Substring, exp.Nullif, exp.Greatest, exp.Least, exp.RegexpLike, exp.StartsWith, exp.EndsWith, exp.Round,
+    exp.Year, exp.Month, exp.Day, exp.Array, exp.ArraySize,
+))  # fmt: skip
 # Arguments that Spark would cast by itself, and raise on a text that is no date: the cast is spelled out.
 _DATES: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Year: ("this",), exp.Quarter: ("this",), exp.Month: ("this",), exp.Day: ("this",), exp.DayOfMonth: ("this",),
@@ -281,6 +286,8 @@ def _call_of(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
     """A call by the name and arguments that Spark will see, whatever node the parser made of it."""
     if isinstance(node, exp.Anonymous):
         return node.name.lower(), list(node.expressions)
+    if type(node) in _NEVER_RAISE:
+        return "", []  # to write each of them out, with all that is inside, is most of the work
     name, opened, rest = node.sql("databricks").partition("(")
     if not opened or name.lower() not in {*_NO_TRY, *_TRY_NAMES}:
         return "", []

@@ -64,7 +64,7 @@ def build_plan(
 
 def check_contract(contract: Contract) -> tuple[Problem, ...]:
     """All mistakes that can be found without a look at the source."""
-    bench, _ = _compile(contract, _assumed(contract), {}, text=True, facts=None)
+    bench, _ = _compile(contract, _assumed(contract), {}, text=True, facts=None, checking=True)
     known = _declared_names(bench)
     return (*bench.problems, *find_view_mistakes(contract, known), *find_layout_mistakes(contract, known))
 
@@ -101,10 +101,11 @@ def _compile(
     facts: SourceFacts | None,
     window: Window | None = None,
     watermark: Watermark | None = None,
+    checking: bool = False,
 ) -> tuple[Workbench, tuple[DatasetCheck, ...]]:
     """The life of a row up to its verdict."""
     relations = {link.name: _link_relation(link.name, links, link.columns) for link in contract.links}
-    bench = start_stage(contract, gate, relations, text=text, facts=facts)
+    bench = start_stage(contract, gate, relations, text=text, facts=facts, checking=checking)
     bench.window, bench.watermark = window, watermark
     _narrow_after(bench, None)
     _run_steps(bench, "pre")

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.model import ModelField
-from lakelogic.plan.casting import CastRequest, cast_failure, cast_output
+from lakelogic.plan.casting import CastRequest, cast_failure
 from lakelogic.plan.checks import CheckBook, Failure
 from lakelogic.plan.envelopes import open_envelopes
 from lakelogic.plan.events import event_failures, flat_events, ignore_deletes, reads_envelopes, spare_deletes
@@ -33,14 +33,20 @@ from lakelogic.plan.workbench import Workbench
 
 
 def start_stage(
-    contract: Contract, gate: Gate, links: Mapping[str, Relation], *, text: bool, facts: SourceFacts | None
+    contract: Contract,
+    gate: Gate,
+    links: Mapping[str, Relation],
+    *,
+    text: bool,
+    facts: SourceFacts | None,
+    checking: bool = False,
 ) -> Workbench:
     """Open the workbench with the source cast to the declared types."""
     hidden = [SOURCE_COLUMN, *([RECORD_COLUMN, MALFORMED_COLUMN] if text else [])]
     made = frozenset[str]().union(*[made_columns(step, contract.dialect) for step in contract.transformations])
     source = Relation("source", gate.columns, tuple(hidden), gate.closed, made)
     flags = contract.materialization is not None and contract.materialization.dq_flags
-    bench = Workbench(contract, StageBuilder(source, book=CheckBook(flags=flags)), links)
+    bench = Workbench(contract, StageBuilder(source, book=CheckBook(flags=flags), checking=checking), links)
     if reads_envelopes(contract):
         read = [(raw_name(number), column(c.name)) for number, c in enumerate(gate.columns)]
         open_envelopes(bench, gate, [*read, *_upstream(contract, facts)], malformed=[_malformed(bench)] if text else [])
@@ -52,7 +58,7 @@ def start_stage(
     # A projection of its own: beside the casts, each value would be cast twice.
     failures = [_malformed(bench)] if text else []
     failures += [_unknown_columns(bench, gate)] if gate.unknown else []
-    for number, request in requests.items():
+    for number, request in () if checking else requests.items():
         failure = cast_failure(bench.builder.book, request, column(raw_name(number)))
         failures += [failure] if failure else []
     failures = spare_deletes(bench, [*failures, *event_failures(bench)])
@@ -88,7 +94,7 @@ def _typed_columns(bench: Workbench, gate: Gate) -> tuple[dict[int, CastRequest]
             outputs.append(Output(replace(found, name=field.name), column(found.name)))
         else:
             requests[number] = _request(bench, found, field)
-            outputs.append(cast_output(requests[number]))
+            outputs.append(bench.cast(requests[number]))
     outputs += [_absent(bench, field) for field in gate.missing]
     return requests, outputs
 

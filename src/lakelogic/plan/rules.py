@@ -15,7 +15,7 @@ from lakelogic.plan.expressions import all_of, any_of, cast, column, is_null, ne
 from lakelogic.plan.model import Column
 from lakelogic.plan.references import not_in_link, outside_life
 from lakelogic.plan.relation import referenced
-from lakelogic.plan.sql import SqlProblem, parse_expression
+from lakelogic.plan.sql import SqlProblem, peek_expression
 from lakelogic.plan.steps.columns import literal
 from lakelogic.plan.types import family
 from lakelogic.plan.workbench import Workbench
@@ -26,7 +26,7 @@ def rule_columns(rule: RowRule, dialect: str) -> frozenset[str]:
     match rule:
         case r.SqlRule():
             try:
-                return referenced(parse_expression(rule.sql, rule.dialect or dialect))
+                return referenced(peek_expression(rule.sql, rule.dialect or dialect))
             except SqlProblem:
                 return frozenset()
         case r.NotNull():

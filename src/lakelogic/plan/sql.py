@@ -68,7 +68,17 @@ def _parsed_expression(sql: str, dialect: str) -> exp.Expr:
             f"`{shorten(sql)}` has a subquery",
             "use `referential_integrity`, a `lookup` or a `join` with a link instead",
         )
-    return fix_clock(tree)
+    return _without_positions(fix_clock(tree))
+
+
+def peek_expression(sql: str, dialect: str = "spark") -> exp.Expr:
+    """The same tree that others are given copies of: to look at, never to change."""
+    return _parsed_expression(sql, dialect)
+
+
+def peek_query(sql: str, dialect: str = "spark") -> exp.Query:
+    """The same for a SELECT."""
+    return _parsed_query(sql, dialect)
 
 
 def parse_query(sql: str, dialect: str = "spark") -> exp.Query:
@@ -91,7 +101,14 @@ def _parsed_query(sql: str, dialect: str) -> exp.Query:
         tree = _parse_one(f"SELECT *, {columns} FROM source", dialect, shown=sql)
     assert isinstance(tree, exp.Query)
     _refuse_forbidden(tree)
-    return fix_clock(tree)
+    return _without_positions(fix_clock(tree))
+
+
+def _without_positions(tree: _Tree) -> _Tree:
+    """Forget where words stood in the text: every copy of the tree would copy that too."""
+    for node in tree.walk():
+        node._meta = None
+    return tree
 
 
 def shorten(sql: str, limit: int = 80) -> str:

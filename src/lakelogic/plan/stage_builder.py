@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from lakelogic.plan.checks import CheckBook, Failure, any_error, mask_updates
+from lakelogic.plan.checks import CheckBook, Failure, any_error, mask_name, mask_updates, place_of
 from lakelogic.plan.expressions import alias, any_of, column
 from lakelogic.plan.model import DELETE_COLUMN, Column, Effect, Segment
 from lakelogic.plan.relation import Relation, origins_of
+
+_UNWRITTEN = exp.select()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class StageBuilder:
     number: int = 0
     segments: list[Segment] = field(default_factory=list)
     book: CheckBook = field(default_factory=CheckBook)
+    checking: bool = False  # only mistakes are wanted: the queries are not written
 
     def project(
         self,
@@ -50,6 +53,13 @@ class StageBuilder:
     ) -> None:
         """Append a segment that makes `outputs` from the current relation and carries the hidden columns along."""
         outputs = tuple(outputs)
+        if self.checking:
+            touched = {mask_name(place_of(failure.check)[0]): None for failure in failures}
+            gone = {*dict(new_hidden), *drop_hidden}
+            carried = [*self.relation.hidden, *dict(new_hidden), *touched]
+            kept = [name for name in dict.fromkeys(carried) if name not in gone or name in dict(new_hidden)]
+            self.append(label, _UNWRITTEN, outputs, kept, effect)
+            return
         updates = mask_updates(failures, self.relation.hidden, unless)
         gone = {*dict(new_hidden), *drop_hidden}
         kept = [name for name in self.relation.hidden if name not in gone]
@@ -70,7 +80,7 @@ class StageBuilder:
     ) -> None:
         name = f"step_{self.number}_{len(self.segments) + 1}"
         columns = tuple(o.column for o in outputs)
-        origins = {o.column.name: origins_of(o.expression, self.relation) for o in outputs}
+        origins = {} if self.checking else {o.column.name: origins_of(o.expression, self.relation) for o in outputs}
         self.segments.append(Segment(name, query, columns, label, effect, counted=effect != "same"))
         self.relation = replace(self.relation, name=name, columns=columns, hidden=tuple(hidden), origins=origins)
 

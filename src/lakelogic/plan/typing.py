@@ -28,7 +28,7 @@ _WORDS: dict[Family, str] = {"text": "text", "number": "a number", "boolean": "a
 
 def annotate(expression: exp.Expr, relation: Relation) -> exp.Expr:
     """Give every node of a resolved row expression its type."""
-    select = exp.select(expression.copy()).from_(exp.to_table("r", dialect="databricks"))
+    select = exp.select(expression.copy(), copy=False).from_(exp.Table(this=exp.to_identifier("r")), copy=False)
     for node in select.find_all(exp.Column):
         node.set("table", exp.to_identifier("r"))
     # Lambda variables and unknown functions stay of unknown type, which every check below lets pass.

@@ -126,8 +126,11 @@ class Workbench:
 
     def cast_columns(self, label: str, requests: Sequence[CastRequest]) -> None:
         """Change types: first the values, then the judgement over what stood there before."""
+        outputs = replaced(self.relation.columns, [self.cast(request) for request in requests])
+        if self.builder.checking:
+            self.builder.project(label, outputs)
+            return
         before = {f"{HIDDEN_PREFIX}before_{n}": request for n, request in enumerate(requests)}
-        outputs = replaced(self.relation.columns, [cast_output(request) for request in requests])
         hidden = [(name, column(request.source.name)) for name, request in before.items()]
         failures = [cast_failure(self.builder.book, request, column(name)) for name, request in before.items()]
         found = [failure for failure in failures if failure is not None]
@@ -135,6 +138,10 @@ class Workbench:
         if found:
             kept = [keep(c) for c in self.relation.columns]
             self.builder.project(f"check {label}", kept, failures=found, drop_hidden=list(before))
+
+    def cast(self, request: CastRequest) -> Output:
+        """The column as declared; how a value becomes that is left open while only mistakes are looked for."""
+        return Output(request.target, column(request.source.name)) if self.builder.checking else cast_output(request)
 
     def link(self, name: str) -> Relation:
         found = self.links.get(name)
@@ -161,7 +168,8 @@ class Workbench:
         carried = tuple(name for name in self.relation.hidden if is_carried(name))
         after = replace(self.relation, name="accepted", hidden=carried)
         book = CheckBook(flags=self.builder.book.flags, phase=self.builder.book.phase)
-        self.builder = StageBuilder(after, number=self.builder.number + 1, book=book)
+        checking = self.builder.checking
+        self.builder = StageBuilder(after, number=self.builder.number + 1, book=book, checking=checking)
 
 
 def is_carried(hidden: str) -> bool:

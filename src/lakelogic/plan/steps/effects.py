@@ -9,7 +9,7 @@ from sqlglot import exp
 from lakelogic.contract import transformations as t
 from lakelogic.contract.transformations import Transformation
 from lakelogic.plan.ordering import parse_term
-from lakelogic.plan.sql import SqlProblem, parse_expression, parse_query
+from lakelogic.plan.sql import SqlProblem, peek_expression, peek_query
 
 
 def made_columns(step: Transformation, dialect: str) -> frozenset[str]:  # noqa: C901 - one line per kind
@@ -45,7 +45,7 @@ def made_columns(step: Transformation, dialect: str) -> frozenset[str]:  # noqa:
 
 def _selected(sql: str, dialect: str) -> frozenset[str]:
     try:
-        query = parse_query(sql, dialect)
+        query = peek_query(sql, dialect)
     except SqlProblem:
         return frozenset()
     made = set()
@@ -114,7 +114,7 @@ def _ordered(terms: tuple[str, ...]) -> list[str]:
 
 def _names(sql: str, dialect: str, *, query: bool = False) -> Iterator[str]:
     try:
-        tree: exp.Expr = parse_query(sql, dialect) if query else parse_expression(sql, dialect)
+        tree: exp.Expr = peek_query(sql, dialect) if query else peek_expression(sql, dialect)
     except SqlProblem:
         return
     for node in tree.find_all(exp.Column):
@@ -126,6 +126,6 @@ def selects_star(step: Transformation, dialect: str) -> bool:
     if not isinstance(step, t.SqlStep):
         return not isinstance(step, (t.Select, t.Rollup, t.Pivot))
     try:
-        return any(node.is_star for node in parse_query(step.sql, step.dialect or dialect).selects)
+        return any(node.is_star for node in peek_query(step.sql, step.dialect or dialect).selects)
     except SqlProblem:
         return True
