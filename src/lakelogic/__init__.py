@@ -15,6 +15,10 @@ if TYPE_CHECKING:
         PlanError,
         RunError,
     )
+    from lakelogic.driver.checks import build_dag
+    from lakelogic.driver.checks import build_dag as build_dag_from_upstream
+    from lakelogic.driver.estate import load_all_contracts
+    from lakelogic.driver.graph import topo_sort
     from lakelogic.run.processor import DataProcessor
     from lakelogic.run.result import RunResult
     from lakelogic.run.validate import validate_contract
@@ -27,6 +31,9 @@ _HOMES = {
     "RunResult": "lakelogic.run.result",
     "load_contract": "lakelogic.contract.loader",
     "validate_contract": "lakelogic.run.validate",
+    "load_all_contracts": "lakelogic.driver.estate",
+    "build_dag": "lakelogic.driver.checks",
+    "topo_sort": "lakelogic.driver.graph",
     "LakeLogicError": "lakelogic.core.errors",
     "ContractError": "lakelogic.core.errors",
     "PlanError": "lakelogic.core.errors",
@@ -34,6 +41,9 @@ _HOMES = {
     "RunError": "lakelogic.core.errors",
     "GateError": "lakelogic.core.errors",
 }
+
+# A name from another page of the manual, for the same thing.
+_ALIASES = {"build_dag_from_upstream": "build_dag"}
 
 __all__ = [
     "CapabilityError",
@@ -45,12 +55,17 @@ __all__ = [
     "RunError",
     "RunResult",
     "__version__",
+    "build_dag",
+    "build_dag_from_upstream",
+    "load_all_contracts",
     "load_contract",
+    "topo_sort",
     "validate_contract",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    name = _ALIASES.get(name, name)
     if name not in _HOMES:
         raise AttributeError(f"module `lakelogic` has no attribute `{name}`")
     return getattr(import_module(_HOMES[name]), name)

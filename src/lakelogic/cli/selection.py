@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lakelogic.cli.validate import find_contracts
 from lakelogic.core.errors import RunError
+from lakelogic.driver.files import find_contracts
 
 if TYPE_CHECKING:
     from lakelogic.contract.contract import Contract

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -12,14 +11,13 @@ from lakelogic.cli.options import Debug, Env, Output, OutputFormat, Overrides, Q
 from lakelogic.cli.render import print_json, print_text, say
 from lakelogic.core.errors import Problem
 
-if TYPE_CHECKING:
-    Problems = dict[Path, tuple[Problem, ...]]
-
 EXIT_MISTAKES = 2
 
 Paths = Annotated[
     list[Path],
-    typer.Argument(metavar="CONTRACT...", help="Contracts, or folders that are searched for them.", show_default=False),
+    typer.Argument(
+        metavar="CONTRACT...", help="Contracts, registries, or folders that are searched for them.", show_default=False
+    ),
 ]
 
 
@@ -34,18 +32,20 @@ def validate_command(
 ) -> None:
     """Report all mistakes in contracts, without starting an engine; a warning does not fail.
 
+    The contracts of a folder or a registry are also looked at together: datasets that two contracts claim or that
+    nobody has, circles, tables with two writers, files that are not there.
+
     \b
     Examples:
       lakelogic validate contract.yaml
       lakelogic validate contracts/ --env prod
+      lakelogic validate contracts/insurance/_registry.yaml
       lakelogic validate contract.yaml --output json
     """
-    from lakelogic.run.validate import validate_contract
+    from lakelogic.driver.validate import validate_paths
 
-    found: Problems = {}
-    for path in sorted(set(find_contracts(paths))):
-        found[path] = validate_contract(path, env=env, stage=stage, overrides=tuple(overrides or ()))
-    problems = [problem for path in found for problem in found[path]]
+    found = validate_paths(paths, env=env, stage=stage, overrides=tuple(overrides or ()))
+    problems = found.problems
     if output is OutputFormat.JSON:
         print_json([_as_dict(problem) for problem in problems])
     else:
@@ -53,25 +53,9 @@ def validate_command(
             print_text(str(problem))
     mistakes = sum(problem.severity == "error" for problem in problems)
     if not quiet:
-        say(_summary(found, mistakes, len(problems) - mistakes))
+        say(_summary(found.contracts, mistakes, len(problems) - mistakes))
     if mistakes:
         raise typer.Exit(EXIT_MISTAKES)
-
-
-def find_contracts(paths: Iterable[Path]) -> Iterator[Path]:
-    """Files as they are named; of a folder, its YAML files that are contracts."""
-    for path in paths:
-        if not path.is_dir():
-            yield path
-            continue
-        for file in sorted([*path.rglob("*.yaml"), *path.rglob("*.yml")]):
-            if not _is_hidden(file.relative_to(path)):
-                yield file
-
-
-def _is_hidden(path: Path) -> bool:
-    # `_system.yaml`, `_lakelogic/` and `.git/` are not contracts.
-    return any(part.startswith((".", "_")) for part in path.parts)
 
 
 def _as_dict(problem: Problem) -> dict[str, Any]:
@@ -88,12 +72,12 @@ def _as_dict(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _summary(found: Problems, mistakes: int, warnings: int) -> str:
-    if not found:
+def _summary(contracts: int, mistakes: int, warnings: int) -> str:
+    if not contracts and not mistakes:
         return "no contracts found"
     told = [_count(mistakes, "mistake") if mistakes else "no mistakes"]
     told += [_count(warnings, "warning")] if warnings else []
-    return f"{_count(len(found), 'contract')} checked, {', '.join(told)}"
+    return f"{_count(contracts, 'contract')} checked, {', '.join(told)}"
 
 
 def _count(number: int, word: str) -> str:

@@ -6,18 +6,20 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
-from lakelogic.cli.validate import find_contracts
 from lakelogic.core.errors import Place, Problem, RunError
+from lakelogic.driver.files import find_contracts
 
 COMMANDS = [
     ["run"],
     ["validate"],
     ["explain"],
+    ["dag"],
+    ["pipeline"],
     ["ddl"],
     ["maintain"],
     ["reset"],
@@ -46,9 +48,11 @@ def test_version_names_the_program(lakelogic: Any) -> None:
 @pytest.fixture
 def problems(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Problem, ...]]:
     found: dict[str, tuple[Problem, ...]] = {}
-    module = ModuleType("lakelogic.run.validate")
-    module.validate_contract = lambda path, **_: found.get(Path(path).name, ())  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "lakelogic.run.validate", module)
+    module = ModuleType("lakelogic.driver.validate")
+    module.validate_paths = lambda paths, **_: SimpleNamespace(  # type: ignore[attr-defined]
+        problems=[problem for each in found.values() for problem in each], contracts=len(paths)
+    )
+    monkeypatch.setitem(sys.modules, "lakelogic.driver.validate", module)
     return found
 
 

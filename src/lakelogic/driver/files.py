@@ -1,0 +1,23 @@
+"""Which files belong to an estate; imports nothing heavy, because the command line does so at its start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+
+def find_contracts(paths: Iterable[Path]) -> Iterator[Path]:
+    """Files as they are named; of a folder, its YAML files that are contracts."""
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        for file in sorted([*path.rglob("*.yaml"), *path.rglob("*.yml")]):
+            # `_system.yaml`, `_lakelogic/` and `.git/` are not contracts.
+            if not any(part.startswith((".", "_")) for part in file.relative_to(path).parts):
+                yield file
+
+
+def is_registry(path: Path) -> bool:
+    """Whether a file is a registry, by its name."""
+    return path.name in ("_registry.yaml", "_registry.yml")
