@@ -12,7 +12,7 @@ from lakelogic.core.settings import VARIABLES
 DOCS = Path(__file__).parent
 MARK = "<!-- settings -->"
 COMMANDS = (
-    "run", "validate", "explain", "ddl", "maintain", "reset", "reload", "dates", "schema",
+    "run", "validate", "explain", "dag", "pipeline", "ddl", "maintain", "reset", "reload", "dates", "schema",
     "init", "doctor", "setup", "runs list", "runs show",
 )  # fmt: skip
 

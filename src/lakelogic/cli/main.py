@@ -11,7 +11,22 @@ from typing import Annotated
 
 import typer
 
-from lakelogic.cli import dates, ddl, doctor, explain, init, maintain, reset, run, runs, schema, setup, validate
+from lakelogic.cli import (
+    dag,
+    dates,
+    ddl,
+    doctor,
+    driver,
+    explain,
+    init,
+    maintain,
+    reset,
+    run,
+    runs,
+    schema,
+    setup,
+    validate,
+)
 from lakelogic.cli.boundary import run_guarded
 
 app = typer.Typer(
@@ -27,6 +42,8 @@ app = typer.Typer(
 app.command("run")(run.run_command)
 app.command("validate")(validate.validate_command)
 app.command("explain")(explain.explain_command)
+app.command("dag")(dag.dag_command)
+app.command("pipeline")(driver.pipeline_command)
 app.command("ddl")(ddl.ddl_command)
 app.command("maintain")(maintain.maintain_command)
 app.command("reset")(reset.reset_command)

@@ -26,7 +26,8 @@ from lakelogic.record.control_table import append_rows, find_control_table, open
 from lakelogic.record.ledger import LedgerStep
 from lakelogic.record.run_schema import LOG_TABLES
 
-Status = Literal["succeeded", "no_new_data", "failed", "gate_failed"]
+# skipped: a driver held the contract back; `reason` says why.
+Status = Literal["succeeded", "no_new_data", "failed", "gate_failed", "skipped"]
 Scope = Literal["row", "dataset", "gate"]
 _AFTER_EVERY_ID = "\U0010ffff"
 

@@ -17,6 +17,7 @@ from lakelogic.core.window import Granularity, Window
 from lakelogic.engine.protocol import Engine
 from lakelogic.engine.registry import EngineOptions, open_engine
 from lakelogic.run.check import check_frame, check_source
+from lakelogic.run.links import find_in_registries, resolve_links
 from lakelogic.run.pipeline import RunContext, run_contract
 from lakelogic.run.result import RunResult
 from lakelogic.run.validate import load_checked
@@ -44,18 +45,21 @@ class DataProcessor:
         settings: Settings | None = None,
         environ: Mapping[str, str] = os.environ,
         clock: Clock | None = None,
+        open_engine: Callable[[str, Contract], Engine] | None = None,
     ) -> None:
         self._settings = settings or read_settings(environ)
+        env = env or self._settings.env
         self.contract = (
-            contract
+            resolve_links(contract, self._settings, find_in_registries(contract, env))
             if isinstance(contract, Contract)
-            else load_checked(contract, env=env or self._settings.env, stage=stage, overrides=overrides)
+            else load_checked(contract, env=env, stage=stage, overrides=overrides, settings=self._settings)
         )
         chosen = self._settings.engine if spark is None else "spark"
         self._engine_name = engine or chosen or self.contract.engine or DEFAULT_ENGINE
         self._options = (spark, master, remote)
         self._wait_s, self._on_phase = wait_s, on_phase
         self._clock = clock or SystemClock()
+        self._open_engine = open_engine or self._open_own
         self._engine: Engine | None = None
 
     def run(self, *, window: Window | None = None, everything: bool = False) -> RunResult:
@@ -119,18 +123,14 @@ class DataProcessor:
         """The engine, started when it is first needed."""
         if self._engine is None:
             self._on_phase(f"starting {self._engine_name}")
-            spark, master, remote = self._options
-            key = self._settings.pii_key.reveal() if self._settings.pii_key else None
-            options = EngineOptions(
-                self._settings,
-                derive_keys(key),
-                master,
-                remote,
-                spark,
-                {name: str(reveal(value)) for name, value in self.contract.spark.items()},
-            )
-            self._engine = open_engine(self._engine_name, options)
+            self._engine = self._open_engine(self._engine_name, self.contract)
         return self._engine
+
+    def _open_own(self, name: str, contract: Contract) -> Engine:
+        spark, master, remote = self._options
+        key = self._settings.pii_key.reveal() if self._settings.pii_key else None
+        conf = {setting: str(reveal(value)) for setting, value in contract.spark.items()}
+        return open_engine(name, EngineOptions(self._settings, derive_keys(key), master, remote, spark, conf))
 
     @property
     def engine_name(self) -> str:

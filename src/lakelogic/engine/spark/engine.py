@@ -18,7 +18,13 @@ from lakelogic.engine.spark.masking import apply_masking
 from lakelogic.engine.spark.quarantine import write_rejected
 from lakelogic.engine.spark.reader import inspect_source, read_link
 from lakelogic.engine.spark.relations import Relations, open_relations
-from lakelogic.engine.spark.session import OpenSession, close_session, open_session, settings_for_call
+from lakelogic.engine.spark.session import (
+    OpenSession,
+    close_session,
+    fork_session,
+    open_session,
+    settings_for_call,
+)
 from lakelogic.engine.spark.stage import run_stage
 from lakelogic.engine.spark.types import to_columns
 from lakelogic.plan.dataset_rules import one_row
@@ -95,6 +101,11 @@ class SparkEngine:
             relations.add("staged", staged)
             query = exp.select(*[_shown(column, decrypt) for column in files.columns]).from_("staged")
             return relations.query(apply_masking(query, self._keys, relations)) if decrypt else staged
+
+    def fork(self, pool: str, conf: Mapping[str, str]) -> SparkEngine:
+        """An engine for the calling thread: another session of the same application, which it leaves running."""
+        with translated("opening a session"):
+            return SparkEngine(OpenSession(fork_session(self._session.spark, pool, conf)), self._keys)
 
     @property
     def spark(self) -> SparkSession:

@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
+from loguru import logger
 from pyspark.sql import SparkSession
 
 from lakelogic.core.errors import RunError
@@ -220,3 +222,21 @@ def _release(spark: SparkSession) -> None:
                 spark.conf.unset(name)
             elif value != CALL_SETTINGS[name]:
                 spark.conf.set(name, value)
+
+
+def fork_session(spark: Any, pool: str, conf: Mapping[str, str]) -> SparkSession:
+    """A session of its own on the same application: settings, views and functions of others do not reach it.
+
+    Jobs of the calling thread go to a scheduler pool of that name.
+    """
+    if not isinstance(spark, SparkSession):
+        return spark  # type: ignore[no-any-return]  # Spark Connect: a client has one session, and our calls leave nothing in it
+    own = spark.newSession()
+    for name, value in conf.items():
+        # What only the start of an application can set was set then, or another contract said otherwise.
+        if own.conf.isModifiable(name):
+            own.conf.set(name, value)
+        elif own.conf.get(name, None) != value:
+            logger.warning(f"`{name}` can be set only when Spark starts, and is not what `{pool}` asks for")
+    own.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
+    return own

@@ -1,0 +1,37 @@
+"""Options that are known and not built yet: refused when they are used, never ignored."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+
+def _refuse(value: Any) -> Any:
+    if value:
+        raise typer.BadParameter("not supported yet")
+    return value
+
+
+def _later(option: str) -> Any:
+    return typer.Option(
+        option, callback=_refuse, help="Not supported yet.", show_default=False, rich_help_panel="Not supported yet"
+    )
+
+
+StatePath = Annotated[str | None, _later("--state-path")]
+Resume = Annotated[bool, _later("--resume")]
+SummaryPath = Annotated[str | None, _later("--summary-path")]
+SummaryTable = Annotated[str | None, _later("--summary-table")]
+SummaryBackend = Annotated[str | None, _later("--summary-backend")]
+SummaryDatabase = Annotated[str | None, _later("--summary-database")]
+MetricsPath = Annotated[str | None, _later("--metrics-path")]
+MetricsBackend = Annotated[str | None, _later("--metrics-backend")]
+MetricsHost = Annotated[str | None, _later("--metrics-host")]
+MetricsPort = Annotated[str | None, _later("--metrics-port")]
+PolicyPack = Annotated[str | None, _later("--policy-pack")]
+PolicyPackDir = Annotated[str | None, _later("--policy-pack-dir")]
+ApprovalRequired = Annotated[bool, _later("--approval-required")]
+ApprovalFile = Annotated[str | None, _later("--approval-file")]
+CacheReferences = Annotated[bool, _later("--cache-references")]
+Report = Annotated[str | None, _later("--report")]

@@ -1,0 +1,168 @@
+"""A pipeline run: the chosen contracts of an estate, each after those that it builds on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lakelogic.contract.contract import Contract
+from lakelogic.core.errors import ContractError, PlanError, Problem
+from lakelogic.driver.checks import check_estate, refuse_mistakes
+from lakelogic.driver.engines import SharedEngines, common_settings
+from lakelogic.driver.estate import Estate
+from lakelogic.driver.graph import Dag, layer_rank
+from lakelogic.driver.load_many import Wanted, load_many
+from lakelogic.driver.outcome import Outcome, PipelineResult
+from lakelogic.driver.schedule import Rules, run_jobs
+from lakelogic.driver.select import Selection, choose
+from lakelogic.driver.worker import Request, hold_back, run_member
+from lakelogic.plan.narrow import check_window
+from lakelogic.run.links import resolve_links
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How the scheduler goes about it."""
+
+    max_workers: int = 4
+    strict_layers: bool = False  # no layer begins before the one before it has ended
+    continue_on_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What will run, in its order; all that could be refused has been."""
+
+    dag: Dag
+    contracts: Mapping[str, Contract]
+    held: Mapping[str, str]  # by name: why it cannot run
+
+    def names(self, order: Order) -> tuple[str, ...]:
+        """The order in which they are looked at: that of the graph, or layer by layer."""
+        if not order.strict_layers:
+            return tuple(self.contracts)
+        return tuple(sorted(self.contracts, key=lambda name: layer_rank(self.dag.members[name])))
+
+    def rules(self, order: Order) -> Rules:
+        names = self.names(order)
+        ranks = {name: layer_rank(self.dag.members[name]) for name in names}
+        after = {name: [other for other in names if ranks[other] < ranks[name]] for name in names}
+        return Rules(
+            needs={name: nearest_above(self.dag, name, names) for name in names},
+            after=after if order.strict_layers else {},
+            held=self.held,
+            max_workers=order.max_workers,
+            continue_on_error=order.continue_on_error,
+        )
+
+
+def prepare(estate: Estate, wanted: Selection, request: Request, order: Order, loading: Wanted) -> Prepared:
+    """Choose what runs, and refuse before any row moves whatever can be refused by then."""
+    checked, dag = check_estate(estate)
+    refuse_mistakes(checked)
+    if order.strict_layers:
+        _refuse_uphill(dag)
+    chosen = [name for name in choose(dag, wanted) if dag.members[name].own and dag.members[name].enabled]
+    if not chosen:
+        hint = "look at --select, --layers, --entities, and at `enabled` in the registries"
+        raise ContractError([Problem("LL182", "no contract is chosen", hint=hint)])
+    contracts = _load_again(dag, chosen, loading) if loading.overrides else _contracts(dag, chosen)
+    resolved = {name: resolve_links(each, estate.settings, estate.find) for name, each in contracts.items()}
+    _refuse_windows(resolved, request)
+    return Prepared(dag, resolved, _switched_off(dag, chosen))
+
+
+def run_pipeline(
+    prepared: Prepared,
+    request: Request,
+    order: Order,
+    *,
+    master: str | None = None,
+    remote: str | None = None,
+    session: Any = None,
+) -> PipelineResult:
+    """Run what was prepared; failures are outcomes, and only an interruption is raised."""
+    begun = time.monotonic()
+    contracts = prepared.contracts
+    on_spark = [each for each in contracts.values() if request.engine_of(each) == "spark"]
+    engines = SharedEngines(request.settings, master, remote, common_settings(on_spark), session)
+    # One clock for all: `yesterday` means the same day for the first contract and for the last.
+    now = request.clock.now()
+
+    def work(name: str) -> Outcome:
+        return run_member(contracts[name], request, engines.open, now)
+
+    def skip(name: str, reason: str) -> Outcome:
+        return hold_back(contracts[name], request, reason)
+
+    try:
+        outcomes = run_jobs(prepared.names(order), prepared.rules(order), work, skip)
+    finally:
+        engines.close()
+    return PipelineResult(outcomes, time.monotonic() - begun)
+
+
+def nearest_above(dag: Dag, name: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Those of the names that a dataset builds on, directly or through others that do not run."""
+    found: dict[str, None] = {}
+    seen, waiting = {name}, [name]
+    while waiting:
+        for above in dag.upstream_of(waiting.pop(0)):
+            if above in names:
+                found[above] = None
+            elif above not in seen:
+                seen.add(above)
+                waiting.append(above)
+    return tuple(found)
+
+
+def _refuse_uphill(dag: Dag) -> None:
+    """Layer by layer is possible only where no layer builds on a later one."""
+    problems = []
+    for edge in dag.edges:
+        above, below = dag.members[edge.upstream], dag.members[edge.downstream]
+        if layer_rank(above) > layer_rank(below):
+            message = f"`{edge.downstream}` ({below.layer}) builds on `{edge.upstream}` ({above.layer}), a later layer"
+            problems.append(Problem("LL183", message, edge.place, "run it without --strict-layer-order"))
+    if problems:
+        raise ContractError(problems)
+
+
+def _contracts(dag: Dag, chosen: Sequence[str]) -> dict[str, Contract]:
+    return {name: dag.members[name].contract for name in chosen}
+
+
+def _load_again(dag: Dag, chosen: Sequence[str], loading: Wanted) -> dict[str, Contract]:
+    """The chosen contracts with the values of `--set`, which are meant for them only."""
+    loaded = load_many([dag.members[name].contract.file for name in chosen], loading)
+    mistakes = [problem for each in loaded for problem in each.problems if problem.severity == "error"]
+    if mistakes:
+        raise ContractError(dict.fromkeys(mistakes))
+    return {name: each.contract for name, each in zip(chosen, loaded, strict=True) if each.contract is not None}
+
+
+def _switched_off(dag: Dag, chosen: Sequence[str]) -> dict[str, str]:
+    held = {}
+    for name in chosen:
+        off = [above for above in dag.upstream_of(name) if not dag.members[above].enabled]
+        if off:
+            held[name] = f"upstream `{off[0]}` is switched off ({dag.members[off[0]].listed_at})"
+    return held
+
+
+def _refuse_windows(contracts: Mapping[str, Contract], request: Request) -> None:
+    problems: list[Problem] = []
+    now = request.clock.now()
+    whole = replace(request, only_gaps=False)
+    for name, contract in contracts.items():
+        for window in whole.windows_of(contract, now)[:1]:
+            try:
+                if window is not None:
+                    check_window(contract, window)
+            except PlanError as error:
+                place = contract.at("materialization")
+                problems.append(replace(error.problem, message=f"`{name}`: {error.problem.message}", place=place))
+    if problems:
+        raise ContractError(problems)

@@ -1,0 +1,139 @@
+"""One contract of a pipeline run: carried out, and its failure turned into an outcome."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from loguru import logger
+
+from lakelogic.contract.contract import Contract
+from lakelogic.core.clock import Clock, SystemClock
+from lakelogic.core.errors import LakeLogicError, Problem
+from lakelogic.core.settings import Settings
+from lakelogic.core.window import Granularity, Window
+from lakelogic.driver.outcome import Outcome
+from lakelogic.engine.protocol import Engine
+from lakelogic.record.run_log import RunRecord, Status, append_run
+from lakelogic.run.pipeline import new_run_id
+from lakelogic.run.places import find_places
+from lakelogic.run.processor import DEFAULT_ENGINE, DataProcessor
+from lakelogic.run.result import RunResult
+from lakelogic.run.windows import Span, WindowKind, find_window, plan_backfill
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of every contract."""
+
+    settings: Settings
+    engine: str | None = None
+    window: WindowKind = "last_success"
+    span: Span | None = None
+    backfill: Granularity | None = None  # the span in slices of this length
+    only_gaps: bool = False
+    wait_s: float = 0
+    clock: Clock = field(default_factory=SystemClock)
+
+    def engine_of(self, contract: Contract) -> str:
+        return self.engine or self.settings.engine or contract.engine or DEFAULT_ENGINE
+
+    def windows_of(self, contract: Contract, now: datetime) -> tuple[Window | None, ...]:
+        """The windows that a contract is run for, one after the other; None: what is new, or everything."""
+        if self.backfill is not None:
+            assert self.span is not None
+            return plan_backfill(contract, self.settings, self.span, self.backfill, only_gaps=self.only_gaps)
+        return (find_window(contract, self.window, self.span, now),)
+
+
+def run_member(
+    contract: Contract, request: Request, open_engine: Callable[[str, Contract], Engine], now: datetime
+) -> Outcome:
+    """Run a contract for all windows that are asked for; a failure is an outcome, whatever it is."""
+    begun = time.monotonic()
+    logger.info(f"Starting '{contract.dataset}'")
+    results: list[RunResult] = []
+    problem: Problem | None = None
+    try:
+        _run(contract, request, open_engine, now, results)
+    except LakeLogicError as error:
+        problem = error.problem
+    except Exception as error:  # noqa: BLE001 - one contract must not take the others with it
+        logger.opt(exception=error).debug(f"'{contract.dataset}' failed")
+        # Not the text of the error: a library may quote a row or a key in it.
+        problem = Problem("LL900", f"unexpected {type(error).__name__}", hint="run it alone with --debug")
+        record(contract, request, "failed", problem=problem)
+    spent = time.monotonic() - begun
+    if problem is not None:
+        logger.error(f"'{contract.dataset}' failed: {problem}")
+        return Outcome(contract.dataset, "failed", problem.message, tuple(results), problem, spent)
+    return _outcome(contract, results, spent)
+
+
+def _run(
+    contract: Contract,
+    request: Request,
+    open_engine: Callable[[str, Contract], Engine],
+    now: datetime,
+    results: list[RunResult],
+) -> None:
+    processor = DataProcessor(
+        contract,
+        engine=request.engine,
+        settings=request.settings,
+        wait_s=request.wait_s,
+        clock=request.clock,
+        open_engine=open_engine,
+    )
+    with processor:
+        for window in request.windows_of(contract, now):
+            results.append(processor.run(window=window, everything=request.window == "none"))
+            if results[-1].status == "gate_failed":
+                return
+
+
+def _outcome(contract: Contract, results: list[RunResult], spent: float) -> Outcome:
+    if not results:
+        return Outcome(contract.dataset, "no_new_data", "all windows are done", (), None, spent)
+    done = any(result.status == "succeeded" for result in results)
+    last = results[-1]
+    status: Status = "succeeded" if last.status == "no_new_data" and done else last.status
+    return Outcome(contract.dataset, status, last.reason, tuple(results), None, spent)
+
+
+def hold_back(contract: Contract, request: Request, reason: str) -> Outcome:
+    """A contract that is not run: said, and on record."""
+    logger.warning(f"'{contract.dataset}' is held back: {reason}")
+    record(contract, request, "skipped", reason=reason)
+    return Outcome(contract.dataset, "skipped", reason)
+
+
+def record(
+    contract: Contract, request: Request, status: Status, *, reason: str | None = None, problem: Problem | None = None
+) -> None:
+    """The run log also tells of contracts that never got to their run; that it cannot must not stop the others."""
+    now = request.clock.now()
+    try:
+        places = find_places(contract, request.settings)
+        if places.state is None or places.target is None:
+            return
+        entry = RunRecord(
+            run_id=new_run_id(now),
+            dataset=contract.dataset,
+            status=status,
+            started_at=now,
+            finished_at=now,
+            duration_s=0.0,
+            target=places.target.path,
+            layer=contract.info.target_layer,
+            engine=request.engine_of(contract),
+            contract_version=contract.version,
+            reason=reason,
+            error_code=problem.code if problem else None,
+            error_message=problem.message if problem else None,
+        )
+        append_run(places.state, entry)
+    except LakeLogicError as error:
+        logger.warning(f"'{contract.dataset}' could not be recorded: {error.problem.message}")
