@@ -23,6 +23,7 @@ class StatusName(StrEnum):
     NO_NEW_DATA = "no_new_data"
     FAILED = "failed"
     GATE_FAILED = "gate_failed"
+    SKIPPED = "skipped"
 
 
 class _ListByDefault(TyperGroup):
