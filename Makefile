@@ -37,6 +37,7 @@ demo-cdc: setup  ## PostgreSQL, Debezium, Kafka and a consumer that is killed (n
 
 # Two workers, each with a Spark session of its own: most of a small Spark job waits on one thread of the driver.
 test: setup  ## Run all tests
+	@$(BIN)/lakelogic setup --with postgresql --with sqlite || true
 	@$(PYTEST) -n $(WORKERS) --dist worksteal
 
 check: setup lint test  ## Everything that must pass before a commit: style, types, layers, tests

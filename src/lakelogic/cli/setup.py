@@ -25,6 +25,10 @@ class Extra(StrEnum):
     """Packages that only some sources need."""
 
     KAFKA = "kafka"
+    POSTGRESQL = "postgresql"
+    MYSQL = "mysql"
+    SQLITE = "sqlite"
+    MSSQL = "mssql"
 
 
 With = Annotated[list[Extra] | None, typer.Option("--with", help="Also fetch what this kind of source needs.")]
@@ -37,6 +41,7 @@ def setup_command(with_: With = None, quiet: Quiet = False, debug: Debug = False
     Examples:
       lakelogic setup
       lakelogic setup --with kafka
+      lakelogic setup --with postgresql --with mysql
       DEFAULT_ARTIFACT_REPOSITORY=https://maven.example/repo lakelogic setup
     """
     from lakelogic.core.settings import read_settings

@@ -9,6 +9,7 @@ from zoneinfo import available_timezones
 
 from lakelogic.contract.change_events import check_change_events
 from lakelogic.contract.contract import Contract
+from lakelogic.contract.database import check_database
 from lakelogic.contract.mistakes import suggest
 from lakelogic.contract.row_rules import LifecycleWindow, Range, ReferentialIntegrity
 from lakelogic.contract.source import Source
@@ -25,7 +26,7 @@ def check_contract(contract: Contract) -> Iterator[Problem]:
         _names_are_unique, _key_is_agreed, _key_is_there, _columns_are_declared, _links_are_declared,
         _links_have_a_place, _limits_are_in_order, _source_is_complete, _bins_have_limits, _masking_fits,
         _overwrite_fits, _reconcile_fits,
-        _merge_agrees, check_change_events, check_watermark,
+        _merge_agrees, check_change_events, check_watermark, check_database,
         _history_is_declared,
     )  # fmt: skip
     return chain.from_iterable(check(contract) for check in checks)

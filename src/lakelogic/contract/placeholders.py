@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from lakelogic.contract.yaml_tree import Mark, YamlList, YamlMap, resolve_scalar
+from lakelogic.core.database_url import is_database_url
 from lakelogic.core.errors import Problem
 from lakelogic.core.interpolate import interpolate
 from lakelogic.core.secrets import Secret, SecretStore
@@ -70,9 +71,9 @@ class _Filler:
         place = mark.place(path)
         self.problems += [Problem(each.code, each.message, place, each.hint) for each in result.missing]
         self.hidden += result.hidden
-        setting = any(fnmatchcase(path, pattern) for pattern in _SETTINGS)
+        setting = any(fnmatchcase(path, pattern) for pattern in _SETTINGS) or _is_address(path, result.text)
         if result.secret and not setting:
-            hint = "secrets may stand in `source.options`, `links.*.options`, `spark` and `notifications`"
+            hint = "secrets may stand in `source.options`, `source.database.url`, `links.*.options` and `spark`"
             self.problems.append(Problem("LL133", "a secret cannot stand here", place, hint))
             parent[key] = text
         elif result.hidden and setting:
@@ -81,6 +82,11 @@ class _Filler:
         else:
             parent[key] = resolve_scalar(result.text) if mark.plain else result.text
         _remark(parent, key, mark._replace(written=text))
+
+
+def _is_address(path: str, text: str) -> bool:
+    """A path is shown everywhere, unless it is the address of a database: that may hold a password."""
+    return path == "source.path" and is_database_url(text)
 
 
 def _remark(parent: YamlMap | YamlList, key: Any, mark: Mark) -> None:

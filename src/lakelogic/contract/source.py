@@ -6,8 +6,11 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from lakelogic.contract.grammar import ContractModel, Count, Duration, Flag, Setting, Text, Texts
+from lakelogic.contract.database import Database
+from lakelogic.contract.grammar import ContractModel, Duration, Flag, Setting, Text, Texts
 from lakelogic.contract.kafka import Kafka
+from lakelogic.core.database_url import is_database_url
+from lakelogic.core.secrets import Secret
 
 SourceType = Literal["file", "table", "database", "kafka", "stream", "api"]
 SourceFormat = Literal["csv", "json", "jsonl", "parquet", "delta", "iceberg", "avro", "orc", "xml", "text"]
@@ -18,18 +21,6 @@ _EXTENSIONS = {
     "avro": "avro", "orc": "orc", "xml": "xml", "txt": "text", "log": "text",
 }  # fmt: skip
 _CATALOG_NAME = re.compile(r"[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*){1,2}")
-_DATABASE = re.compile(r"(jdbc:|(postgres(ql)?|mysql|mariadb|mssql|sqlserver|oracle|sqlite)(\+\w+)?://)")
-
-
-class Database(ContractModel):
-    """A table or query of a database."""
-
-    url: Setting
-    table: Text | None = None
-    query: Text | None = None
-    fetch_size: Count = 10000
-    partition_column: Text | None = None
-    num_partitions: Count | None = None
 
 
 class Cdc(ContractModel):
@@ -71,6 +62,7 @@ class Source(ContractModel):
         block = dict(value)
         if block.get("type") == "landing":
             block["type"] = "file"
+        _name_database(block)
         path = block.get("path")
         if isinstance(path, str):
             block.setdefault("type", source_type_of(path))
@@ -85,9 +77,19 @@ class Source(ContractModel):
         return block
 
 
+def _name_database(block: dict[str, Any]) -> None:
+    """A path that is the address of a database is its `url`; a path with a secret in it can be nothing else."""
+    path, database = block.get("path"), block.get("database") or {}
+    addressed = isinstance(path, Secret) or (isinstance(path, str) and is_database_url(path))
+    if addressed and isinstance(database, Mapping) and database.get("url") is None:
+        block["database"] = {**database, "url": block.pop("path")}
+    if addressed or (database and path is None):
+        block.setdefault("type", "database")
+
+
 def source_type_of(path: str) -> SourceType:
     """Tell a table, a database and files apart by the look of a path."""
-    if _DATABASE.match(path):
+    if is_database_url(path):
         return "database"
     if path.startswith("kafka://"):
         return "kafka"

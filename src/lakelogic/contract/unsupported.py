@@ -25,9 +25,8 @@ _ICEBERG = "Iceberg is built for Spark 4.0 (up to 1.11.0) and 4.1 (up to 1.12.0)
 _UNSUPPORTED = (
     Refusal("metadata.policy_pack"),
     Refusal("upstream.*.freshness", instead="name the upstream only"),
-    Refusal("source.type", ("database", "stream", "api"), "use `file`, `table` or `kafka`"),
+    Refusal("source.type", ("stream", "api"), "use `file`, `table`, `database` or `kafka`"),
     Refusal("source.format", ("iceberg",), f"use `delta` or `parquet`; {_ICEBERG}"),
-    Refusal("source.database"),
     Refusal("source.kafka.schema_registry"),
     Refusal("source.kafka.value_format", ("avro", "protobuf"), "use `json`"),
     Refusal("source.raw"),

@@ -58,13 +58,40 @@ class TopicSlice:
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """Rows by a column that grows: from `low` to `high`, both included, and those without a value.
+
+    From `tail` on, exactly the rows that `listed` has marks of; rows with a mark in `seen` were read before.
+    """
+
+    field: str
+    high: str  # as the database writes it
+    tail: str
+    low: str | None = None  # None: from the beginning
+    number: bool = False  # values are numbers, not texts or times
+    marked: tuple[str, ...] = ()  # columns that a mark is made of
+    listed: str | None = None  # file of marks; None: nothing is there from `tail` on
+    seen: str | None = None
+    digest: str = ""  # of the listed marks: the same ones again are nothing new
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSlice:
+    """A table or query of a database, whole or within bounds."""
+
+    relation: str
+    relation_id: str | None = None  # another one under the same name is another table; None: the database gives none
+    bounds: Bounds | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class FrameSlice:
     """A frame that the caller already holds (run_dataframe)."""
 
     frame: Any
 
 
-StoredSlice = FileSlice | TableSlice | TopicSlice  # those that the journal can keep
+StoredSlice = FileSlice | TableSlice | TopicSlice | DatabaseSlice  # those that the journal can keep
 Slice = StoredSlice | FrameSlice
 
 

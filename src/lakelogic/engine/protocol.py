@@ -12,25 +12,50 @@ It never commits to a table, never decides what a bad row is, and never brings d
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sqlglot import exp
 
+from lakelogic.core.database_url import DatabaseUrl
 from lakelogic.core.slices import Slice
+from lakelogic.plan.database_sql import DatabaseRelation, Within
 from lakelogic.plan.files import Staged, StagedFile
 from lakelogic.plan.model import Column, LinkRead, Plan, SourceFacts, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Parts of a relation that are read side by side: every row fulfils exactly one of the conditions."""
+
+    field: str
+    conditions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseRead:
+    """All that an engine needs to read a relation of a database."""
+
+    relation: DatabaseRelation
+    url: DatabaseUrl
+    open_stream: Callable[..., Any] = field(repr=False)  # (sql, columns, fetch_size) -> Arrow, for engines without JDBC
+    fetch_size: int = 10_000
+    within: Within | None = None  # the window of the run, where the database can judge it
+    parts: tuple[str, int] | None = None  # the column to split by, and into how many
+    split: Split | None = None  # known only while the rows are read
+    snapshot: str | None = None  # a state that all connections read
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSpec:
     """How to read a slice: what the contract's `source` says, resolved."""
 
-    format: str  # csv | json | jsonl | parquet | delta | avro | orc | xml | text | kafka | frame
+    format: str  # csv | json | jsonl | parquet | delta | avro | orc | xml | text | kafka | database | frame
     options: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[str, ...] | None = None  # only these leave the source; None: all
     declared: tuple[str, ...] = ()  # model order, for headerless text
+    database: DatabaseRead | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ _ENGINES: Mapping[str, tuple[str, str]] = {
 }
 # Told without opening an engine: a run that would have to be refused asks no broker.
 READS_TOPICS = frozenset({"spark"})
+# Engines that read the parts of a database side by side; the others read through one connection.
+READS_IN_PARTS = frozenset({"spark"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from lakelogic.core.settings import Settings, user_cache
-from lakelogic.onboard.fetch_jars import DELTA, KAFKA, has_jars
+from lakelogic.onboard.fetch_jars import DELTA, DRIVERS, KAFKA, has_jars
 from lakelogic.onboard.java import HOW_TO_GET_JAVA, find_java
 
 State = Literal["ok", "missing", "optional", "warning"]
@@ -47,6 +47,10 @@ def examine(
         _package("grpcio", needed=False, hint="for --remote: pip install 'lakelogic[connect]'"),
         _package("confluent-kafka", needed=False, hint="for Kafka sources: pip install 'lakelogic[kafka]'"),
         _kafka_jars(settings),
+        _driver_jars(settings),
+        _package(
+            "adbc-driver-postgresql", needed=False, hint="for database sources: pip install 'lakelogic[databases]'"
+        ),
         _key(settings),
         *_folders(settings, environ),
     )
@@ -90,6 +94,14 @@ def _kafka_jars(settings: Settings) -> Finding:
     return Finding(
         "kafka jars", "optional", f"not in {settings.jars}", "for Kafka sources: lakelogic setup --with kafka"
     )
+
+
+def _driver_jars(settings: Settings) -> Finding:
+    there = [package.name for package in DRIVERS if has_jars(settings.jars, package)]
+    lacking = [package.name for package in DRIVERS if package.name not in there]
+    hint = f"for these databases on Spark: lakelogic setup --with {lacking[0]}" if lacking else None
+    shown = f"not there: {', '.join(lacking)}" if lacking else f"all in {settings.jars}"
+    return Finding("database drivers", "optional" if lacking else "ok", shown, hint)
 
 
 def _key(settings: Settings) -> Finding:

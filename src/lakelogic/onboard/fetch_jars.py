@@ -46,7 +46,13 @@ KAFKA = Package(
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
     substitute="org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.1.0-preview1",
 )
-OPTIONAL: Mapping[str, Package] = {KAFKA.name: KAFKA}
+DRIVERS = (
+    Package("postgresql", "org.postgresql:postgresql:42.7.14"),
+    Package("mysql", "org.mariadb.jdbc:mariadb-java-client:3.5.11"),
+    Package("sqlite", "org.xerial:sqlite-jdbc:3.53.4.0"),
+    Package("mssql", "com.microsoft.sqlserver:mssql-jdbc:13.6.1.jre11"),
+)
+OPTIONAL: Mapping[str, Package] = {package.name: package for package in (KAFKA, *DRIVERS)}
 
 WAYS_OUT = f"""\
 Everything that needs no Spark works without them (`lakelogic validate`, `lakelogic run --engine duckdb`).

@@ -13,6 +13,7 @@ from lakelogic.core.errors import ContractError, PlanError, Problem
 from lakelogic.core.watermark import Watermark
 from lakelogic.core.window import Window
 from lakelogic.plan.casting import CastRequest
+from lakelogic.plan.database_sql import find_query_mistakes
 from lakelogic.plan.dataset_rules import columns_of, compile_dataset_rule, unique_check
 from lakelogic.plan.envelopes import envelope_gate
 from lakelogic.plan.events import reads_envelopes, soft_columns
@@ -66,7 +67,12 @@ def check_contract(contract: Contract) -> tuple[Problem, ...]:
     """All mistakes that can be found without a look at the source."""
     bench, _ = _compile(contract, _assumed(contract), {}, text=True, facts=None, checking=True)
     known = _declared_names(bench)
-    return (*bench.problems, *find_view_mistakes(contract, known), *find_layout_mistakes(contract, known))
+    return (
+        *find_query_mistakes(contract),
+        *bench.problems,
+        *find_view_mistakes(contract, known),
+        *find_layout_mistakes(contract, known),
+    )
 
 
 def _assumed(contract: Contract) -> Gate:

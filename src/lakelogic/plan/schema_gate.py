@@ -16,6 +16,8 @@ from lakelogic.plan.rules import rule_columns
 from lakelogic.plan.steps.effects import made_columns, read_columns
 from lakelogic.plan.types import parse_type, string_type
 
+_TYPED = {"parquet", "delta", "orc", "avro"}
+
 
 @dataclass(frozen=True, slots=True)
 class Gate:
@@ -30,7 +32,8 @@ class Gate:
 
 def assumed_columns(contract: Contract) -> Gate:
     """Without a look at the source: the declared columns, as text or as declared types."""
-    text_like = contract.source is None or contract.source.format not in {"parquet", "delta", "orc", "avro"}
+    source = contract.source
+    text_like = source is None or (source.format not in _TYPED and source.type != "database")
     columns = [
         Column(field.name, string_type() if text_like else (parse_type(field.type) or string_type()))
         for field in contract.fields

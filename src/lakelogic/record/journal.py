@@ -25,7 +25,16 @@ from deltalake import DeltaTable
 
 from lakelogic.core.clock import Clock, SystemClock
 from lakelogic.core.errors import RunError
-from lakelogic.core.slices import FileSlice, FrameSlice, Slice, SourceFile, StoredSlice, TableSlice, TopicSlice
+from lakelogic.core.slices import (
+    DatabaseSlice,
+    FileSlice,
+    FrameSlice,
+    Slice,
+    SourceFile,
+    StoredSlice,
+    TableSlice,
+    TopicSlice,
+)
 from lakelogic.core.window import Window, decode_window
 from lakelogic.record.control_table import append_rows, find_control_table, open_control_table
 from lakelogic.record.known_files import JournalPoint, KnownFiles
@@ -201,6 +210,11 @@ class Journal:
         """The newest slice of a topic that was committed; where its ranges end, reading goes on."""
         slices = (slice_ for slice_ in self._committed_slices(newest_first=True) if isinstance(slice_, TopicSlice))
         return next((slice_ for slice_ in slices if slice_.topic == topic), None)
+
+    def committed_bounds(self, relation: str) -> DatabaseSlice | None:
+        """The newest slice of a database relation that was committed within bounds; reading goes on from its end."""
+        slices = (slice_ for slice_ in self._committed_slices(newest_first=True) if isinstance(slice_, DatabaseSlice))
+        return next((slice_ for slice_ in slices if slice_.relation == relation and slice_.bounds), None)
 
     def read_up_to(self) -> datetime | None:
         """When the newest batch began that moved the position; None before the first."""

@@ -8,6 +8,8 @@ from typing import Any, assert_never
 
 from lakelogic.core.errors import RunError
 from lakelogic.core.slices import (
+    Bounds,
+    DatabaseSlice,
     FileSlice,
     FrameSlice,
     OffsetRange,
@@ -33,6 +35,8 @@ def encode_slice(slice_: Slice) -> str:
         case TopicSlice(topic, ranges, topic_id):
             offsets = [[part.partition, part.start, part.end] for part in ranges]
             node = {"kind": "topic", "topic": topic, "topic_id": topic_id, "ranges": offsets}
+        case DatabaseSlice():
+            node = {"kind": "database", **asdict(slice_)}
         case FrameSlice():
             raise RunError(
                 "a frame in memory cannot be written to the journal",
@@ -55,12 +59,18 @@ def decode_slice(text: str) -> StoredSlice:
             return TableSlice(path, version, after_version, told.get("table_id"), tuple(told.get("run_ids", ())))
         case {"kind": "topic", "topic": topic, "topic_id": topic_id, "ranges": list(ranges)}:
             return TopicSlice(topic, tuple(OffsetRange(*offsets) for offsets in ranges), topic_id)
+        case {"kind": "database", "relation": relation, "relation_id": relation_id, "bounds": bounds}:
+            return DatabaseSlice(relation, relation_id, _decode_bounds(bounds) if bounds else None)
         case _:
             raise RunError(
                 "the journal has a slice of an unknown kind",
                 code="LL460",
                 hint="it was written by a newer LakeLogic; run with that version",
             )
+
+
+def _decode_bounds(node: dict[str, Any]) -> Bounds:
+    return Bounds(**{**node, "marked": tuple(node["marked"])})
 
 
 def _encode_file(file: SourceFile) -> list[str | int]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.kafka import Kafka
 from lakelogic.contract.source import Source
 from lakelogic.contract.watermarks import reads_by_target
 from lakelogic.core.errors import CapabilityError, RunError
-from lakelogic.core.slices import FileSlice, Slice, TableSlice, TopicSlice
+from lakelogic.core.slices import DatabaseSlice, FileSlice, Slice, TableSlice, TopicSlice
 from lakelogic.engine.registry import READS_TOPICS
 from lakelogic.record.journal import Journal
+from lakelogic.run.databases import choose_rows
+from lakelogic.run.databases import lost_rows as lost_database_rows
 from lakelogic.run.places import Places, require_source
 from lakelogic.source.files import changed_files
 from lakelogic.source.kafka_client import describe_topic
@@ -32,6 +35,8 @@ class Asked:
     whole: bool = False  # rows of these days may stand anywhere, also in what was read before
     now: datetime | None = None  # the run's clock, by which a file has settled
     most_files: int | None = None  # in one batch
+    root: Path | None = None  # what relative paths start from; None: the contract's folder
+    windowed: bool = False  # the run is for a window, and does not move the position
 
 
 def choose_slice(contract: Contract, places: Places, journal: Journal | None, asked: Asked) -> tuple[Slice | None, str]:
@@ -42,6 +47,8 @@ def choose_slice(contract: Contract, places: Places, journal: Journal | None, as
     source, given = contract.source, asked.path_given
     if source is not None and source.kafka is not None and not given:
         return _choose_offsets(source, source.kafka, journal, asked)
+    if source is not None and source.database is not None and not given:
+        return choose_rows(contract, places, journal, root=asked.root, whole=asked.whole, windowed=asked.windowed)
     position = Position(journal.known_files, journal.committed_table) if journal else None
     ask = partial(
         next_slice,
@@ -93,6 +100,8 @@ def lost_slice(contract: Contract, slice_: Slice) -> str | None:
         if kafka is None or kafka.topic != slice_.topic:
             return f"topic `{slice_.topic}` is not the contract's source any more"
         return lost_messages(slice_, describe_topic(kafka.bootstrap_servers, kafka.topic))
+    if isinstance(slice_, DatabaseSlice):
+        return lost_database_rows(contract, slice_)
     if isinstance(slice_, TableSlice):
         return lost_rows(slice_)
     changed = changed_files(slice_)

@@ -18,7 +18,7 @@ from lakelogic.core.errors import CapabilityError, GateError, LakeLogicError, Ru
 from lakelogic.core.faults import fault_point
 from lakelogic.core.secrets import reveal
 from lakelogic.core.settings import Settings
-from lakelogic.core.slices import FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
+from lakelogic.core.slices import DatabaseSlice, FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
 from lakelogic.core.watermark import Watermark, decode_watermark, encode_watermark
 from lakelogic.core.window import Window, decode_window, encode_window
 from lakelogic.engine.protocol import Engine, ReadSpec
@@ -30,6 +30,7 @@ from lakelogic.record.journal import WATERMARK_SETTING, WINDOW_SETTING, Batch, H
 from lakelogic.record.lock import acquire
 from lakelogic.run.accounts import Accounts, account_for
 from lakelogic.run.choose import Asked, SourceChangedError, choose_slice, lost_slice, without_changed
+from lakelogic.run.databases import read_database
 from lakelogic.run.manifest import Manifest, decode_manifest, encode_manifest
 from lakelogic.run.outcome import gate_result, idle_result, published_result
 from lakelogic.run.places import Places, find_places, link_path
@@ -67,8 +68,15 @@ class RunContext:
     @property
     def asked(self) -> Asked:
         given, whole = self.source is not None, self.everything or self.window is not None
-        most = self.settings.max_files_per_batch
-        return Asked(self.engine_name, path_given=given, whole=whole, now=self.clock.now(), most_files=most)
+        return Asked(
+            self.engine_name,
+            path_given=given,
+            whole=whole,
+            now=self.clock.now(),
+            most_files=self.settings.max_files_per_batch,
+            root=self.settings.root,
+            windowed=self.window is not None,
+        )
 
 
 def run_contract(contract: Contract, context: RunContext) -> RunResult:
@@ -228,6 +236,9 @@ def make_plan(contract: Contract, context: RunContext, chosen: Slice) -> tuple[P
     context.on_phase("planning")
     engine, has_key = context.engine, context.settings.pii_key is not None
     spec = read_spec(contract, chosen)
+    if isinstance(chosen, DatabaseSlice):
+        read = read_database(contract, root=context.settings.root, window=context.window)
+        spec = replace(spec, database=read)
     facts = engine.inspect(spec, chosen)
     links = locate_links(contract, context.settings)
     known = {link.name: engine.inspect_link(link) for link in links}
@@ -255,6 +266,8 @@ def _format(contract: Contract, chosen: Slice) -> str:
             return "delta"
         case TopicSlice():
             return "kafka"
+        case DatabaseSlice():
+            return "database"
         case FrameSlice():
             return "frame"
         case FileSlice():

@@ -15,10 +15,12 @@ from sqlglot import exp
 from lakelogic.core.faults import fault_point
 from lakelogic.core.slices import Slice
 from lakelogic.engine.protocol import Engine, ReadSpec, StageInput
+from lakelogic.engine.registry import READS_IN_PARTS
 from lakelogic.plan.expressions import bind, text
 from lakelogic.plan.files import Staged, StagedFile
 from lakelogic.plan.model import REJECTED_COLUMN, Column, LinkRead, Plan, Segment, Stage, table_columns
 from lakelogic.record.ledger import Ledger, build_ledger
+from lakelogic.run.databases import held
 from lakelogic.table.adopt import known_folders
 from lakelogic.table.parquet_types import fill_unknown_types
 
@@ -66,7 +68,9 @@ def stage_batch(
     source = StageInput(spec=spec, slice=slice_)
     for number, stage in enumerate(bound):
         folder = os.path.join(area.folder, f"stage{number}") if len(bound) > 1 else area.folder
-        staged = engine.stage(stage, source, links, root=area.target_root, folder=folder)
+        with held(source.spec, side_by_side=engine.name in READS_IN_PARTS) as read:
+            held_source = replace(source, spec=read)
+            staged = engine.stage(stage, held_source, links, root=area.target_root, folder=folder)
         done.append((stage, staged))
         output = fill_unknown_types(stage.output, area.target_root, staged.accepted)
         fault_point("after_stage")

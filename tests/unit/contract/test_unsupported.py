@@ -12,7 +12,6 @@ REFUSED = [
     "metadata: { policy_pack: baseline }",
     "upstream: [{ dataset: a, freshness: { max_age: 6h } }]",
     "source: { type: api, path: x }",
-    "source: { path: 'postgresql://host/db' }",
     "source: { path: a, format: iceberg }",
     "source: { path: a.csv, raw: true }",
     "source: { kafka: { bootstrap_servers: b, topic: t, schema_registry: r } }",

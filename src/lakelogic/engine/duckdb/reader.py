@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from lakelogic.core.errors import CapabilityError, PlanError, RunError
-from lakelogic.core.slices import RUN_ID_COLUMN, FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
+from lakelogic.core.slices import RUN_ID_COLUMN, DatabaseSlice, FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
 from lakelogic.engine.duckdb.lines import local_path
 from lakelogic.engine.duckdb.options import parse_options
+from lakelogic.engine.duckdb.read_database import inspect_database, read_database
 from lakelogic.engine.duckdb.read_delta import dataset_of, masking_of, open_delta, read_delta
 from lakelogic.engine.duckdb.relations import Relations
 from lakelogic.engine.duckdb.text_source import TEXT_FORMATS, TextSource, text_names
@@ -38,6 +39,8 @@ class Read:
 
 def inspect_source(relations: Relations, spec: ReadSpec, slice_: Slice) -> SourceFacts:
     """Names and types; no row moves."""
+    if spec.database is not None:
+        return SourceFacts(inspect_database(spec.database), text=False)
     parse_options(spec.format, spec.options)
     if spec.format in TEXT_FORMATS:
         return SourceFacts(text_columns(_visible(text_names(spec, _filled(slice_)), spec)), text=True)
@@ -50,6 +53,10 @@ def inspect_source(relations: Relations, spec: ReadSpec, slice_: Slice) -> Sourc
 
 def read_source(relations: Relations, spec: ReadSpec, slice_: Slice) -> Read:
     """The rows of a slice with their hidden columns."""
+    if spec.database is not None and isinstance(slice_, DatabaseSlice):
+        known = _visible([column.name for column in inspect_database(spec.database)], spec)
+        wanted = [name for name in known if spec.columns is None or name in spec.columns]
+        return Read(read_database(relations, slice_, spec.database, wanted))
     parse_options(spec.format, spec.options)
     if spec.format in TEXT_FORMATS:
         paths = _filled(slice_)
@@ -91,6 +98,8 @@ def _read_text(relations: Relations, text: TextSource) -> Read:
 
 def _typed(relations: Relations, spec: ReadSpec, slice_: Slice) -> str:
     match slice_:
+        case DatabaseSlice():
+            raise AssertionError("read in another way")
         case TopicSlice():
             raise CapabilityError("the DuckDB engine cannot read Kafka yet", hint="use engine: spark")
         case TableSlice():

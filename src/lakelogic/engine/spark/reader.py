@@ -9,12 +9,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from lakelogic.core.errors import PlanError, RunError
-from lakelogic.core.slices import FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
+from lakelogic.core.slices import DatabaseSlice, FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
 from lakelogic.engine.options import parse_csv_options, parse_encoding, parse_options
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.engine.spark.lines import Source, read_text, union
 from lakelogic.engine.spark.paths import list_files, local_path
 from lakelogic.engine.spark.read_csv import all_names, group_files, read_csv
+from lakelogic.engine.spark.read_database import inspect_database, read_database
 from lakelogic.engine.spark.read_json import read_json, read_jsonl, sample_keys
 from lakelogic.engine.spark.read_table import open_delta, open_files, read_delta, read_files, read_frame
 from lakelogic.engine.spark.read_topic import read_topic, sample_topic_keys
@@ -48,6 +49,8 @@ _COMPRESSED = {".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate"}
 
 def inspect_source(spark: SparkSession, spec: ReadSpec, slice_: Slice) -> SourceFacts:
     """Names and types; no row moves."""
+    if spec.database is not None:
+        return SourceFacts(inspect_database(spark, spec.database), text=False)
     if spec.format in TEXT_FORMATS:
         names = _text_names(spark, spec, _filled(slice_))
         return SourceFacts(text_columns(_visible(names, spec)), text=True)
@@ -60,12 +63,17 @@ def inspect_source(spark: SparkSession, spec: ReadSpec, slice_: Slice) -> Source
 
 def read_source(spark: SparkSession, spec: ReadSpec, slice_: Slice) -> Source:
     """The relation `source` of a slice; an empty file adds no row."""
+    if spec.database is not None and isinstance(slice_, DatabaseSlice):
+        known = [column.name for column in inspect_database(spark, spec.database)]
+        return read_database(spark, slice_, spec.database, _wanted(known, spec))
     if spec.format in TEXT_FORMATS:
         return _read_text_format(spark, spec, _filled(slice_))
     match slice_:
         case TopicSlice():
             names = _wanted_text(_topic_names(spark, spec, slice_) if spec.columns is None else (), spec)
             return read_topic(spark, slice_, spec, names) or _nothing(spark, names)
+        case DatabaseSlice():
+            raise AssertionError("read above")
         case TableSlice():
             parse_options("delta", spec.options)
             return read_delta(spark, slice_, _wanted(open_delta(spark, slice_).columns, spec))
@@ -138,8 +146,8 @@ def _open_typed(spark: SparkSession, spec: ReadSpec, slice_: Slice) -> DataFrame
     match slice_:
         case TableSlice():
             return open_delta(spark, slice_)
-        case TopicSlice():
-            raise AssertionError("messages are text")
+        case TopicSlice() | DatabaseSlice():
+            raise AssertionError("read in another way")
         case FrameSlice(frame):
             if not isinstance(frame, type(spark.range(0))):
                 raise RunError(f"the Spark engine cannot read a `{type(frame).__module__}` frame")
