@@ -109,6 +109,12 @@ def describe_slice(slice_: Slice) -> str:
         case TopicSlice(ranges=ranges):
             messages = sum(part.end - part.start for part in ranges)
             return f"{render_count(messages, 'message')} in {render_count(len(ranges), 'partition')}"
+        case DatabaseSlice(bounds=None):
+            return f"all rows of {slice_.relation}"
+        case DatabaseSlice(bounds=bounds):
+            assert bounds is not None
+            since = f"from {bounds.low} on, " if bounds.low is not None else ""
+            return f"rows of {slice_.relation}, {bounds.field} {since}up to {bounds.high}"
         case FrameSlice():
             return "a frame of the caller"
         case _:

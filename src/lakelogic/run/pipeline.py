@@ -16,32 +16,29 @@ from lakelogic.contract.contract import Contract
 from lakelogic.core.clock import Clock, SystemClock
 from lakelogic.core.errors import CapabilityError, GateError, LakeLogicError, RunError
 from lakelogic.core.faults import fault_point
-from lakelogic.core.secrets import reveal
 from lakelogic.core.settings import Settings
-from lakelogic.core.slices import DatabaseSlice, FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
+from lakelogic.core.slices import FileSlice, Slice
 from lakelogic.core.watermark import Watermark, decode_watermark, encode_watermark
 from lakelogic.core.window import Window, decode_window, encode_window
 from lakelogic.engine.protocol import Engine, ReadSpec
 from lakelogic.plan.build import build_plan
-from lakelogic.plan.envelopes import names_to_read
 from lakelogic.plan.model import LinkRead, Plan
 from lakelogic.plan.writes import is_merged
 from lakelogic.record.journal import WATERMARK_SETTING, WINDOW_SETTING, Batch, Holder, Journal, open_journal
 from lakelogic.record.lock import acquire
 from lakelogic.run.accounts import Accounts, account_for
 from lakelogic.run.choose import Asked, SourceChangedError, choose_slice, lost_slice, without_changed
-from lakelogic.run.databases import read_database
 from lakelogic.run.manifest import Manifest, decode_manifest, encode_manifest
 from lakelogic.run.outcome import gate_result, idle_result, published_result
-from lakelogic.run.places import Places, find_places, link_path
+from lakelogic.run.places import Places, find_places
 from lakelogic.run.publish import Tables, check_tables, newest_batch, publish, sweep_scratch
+from lakelogic.run.reading import locate_links, read_spec
 from lakelogic.run.recording import record_failure, record_published
 from lakelogic.run.resetting import finish_reset, is_reset
 from lakelogic.run.result import RunResult
 from lakelogic.run.staging import StagingArea, discard, stage_batch, staging_prefix
 from lakelogic.run.watermarks import find_watermark
-from lakelogic.source.files import changed_files, find_format, format_of
-from lakelogic.source.tables import is_delta_table
+from lakelogic.source.files import changed_files
 from lakelogic.table.location import is_catalog_name
 from lakelogic.table.registry import open_table
 
@@ -235,10 +232,7 @@ def make_plan(contract: Contract, context: RunContext, chosen: Slice) -> tuple[P
     """Look at the source and the links, and choose the steps; no row moves yet."""
     context.on_phase("planning")
     engine, has_key = context.engine, context.settings.pii_key is not None
-    spec = read_spec(contract, chosen)
-    if isinstance(chosen, DatabaseSlice):
-        read = read_database(contract, root=context.settings.root, window=context.window)
-        spec = replace(spec, database=read)
+    spec = read_spec(contract, chosen, context.settings, context.window)
     facts = engine.inspect(spec, chosen)
     links = locate_links(contract, context.settings)
     known = {link.name: engine.inspect_link(link) for link in links}
@@ -246,51 +240,6 @@ def make_plan(contract: Contract, context: RunContext, chosen: Slice) -> tuple[P
     check_plan(plan, engine, has_key=has_key)
     wanted = tuple(column.name for column in plan.read)
     return plan, replace(spec, columns=wanted), _with_filters(plan, links)
-
-
-def read_spec(contract: Contract, chosen: Slice) -> ReadSpec:
-    """How the slice is to be read: format, options, the names that headerless text has."""
-    source = contract.source
-    options = {key: str(reveal(value)) for key, value in source.options.items()} if source else {}
-    if isinstance(chosen, TopicSlice) and source and source.kafka:
-        options["bootstrap_servers"] = str(reveal(source.kafka.bootstrap_servers))
-    declared = names_to_read(contract)
-    # Columns of ours are not looked at unless asked for; lineage of the layer before is.
-    asked = contract.lineage.preserve_upstream or None
-    return ReadSpec(_format(contract, chosen), options, asked, declared)
-
-
-def _format(contract: Contract, chosen: Slice) -> str:
-    match chosen:
-        case TableSlice():
-            return "delta"
-        case TopicSlice():
-            return "kafka"
-        case DatabaseSlice():
-            return "database"
-        case FrameSlice():
-            return "frame"
-        case FileSlice():
-            declared = contract.source.format if contract.source else None
-            return declared or format_of(chosen.files)
-
-
-def locate_links(contract: Contract, settings: Settings) -> tuple[LinkRead, ...]:
-    """The links with their folders and formats found."""
-    found = []
-    for index, link in enumerate(contract.links):
-        path = link_path(contract, settings, link.path or "")
-        format_ = link.format or ("delta" if is_delta_table(path) else find_format(path))
-        if format_ is None:
-            raise RunError(
-                f"the format of link `{link.name}` cannot be told from its path",
-                where=contract.at(f"links.{index}.path"),
-                hint="set `format` on the link",
-                code="LL432",
-            )
-        options = {key: str(reveal(value)) for key, value in link.options.items()}
-        found.append(LinkRead(link.name, path, format_, link.columns, None, link.broadcast, options))
-    return tuple(found)
 
 
 def _with_filters(plan: Plan, links: tuple[LinkRead, ...]) -> tuple[LinkRead, ...]:

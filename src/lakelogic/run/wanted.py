@@ -10,8 +10,8 @@ from lakelogic.core.settings import Settings
 from lakelogic.plan.build import build_plan, explain_plan
 from lakelogic.plan.model import Column, Plan, SourceFacts
 from lakelogic.plan.table_facts import KEY_PROPERTY, TableFacts
-from lakelogic.run.pipeline import locate_links
 from lakelogic.run.places import Places
+from lakelogic.run.reading import locate_links
 from lakelogic.run.shapes import quarantine_shape, target_shape
 from lakelogic.source.files import list_files
 from lakelogic.source.tables import is_delta_table
