@@ -1,9 +1,9 @@
-"""Past runs of a contract or of a folder, put together from the run log's tables."""
+"""Past runs of a contract, a registry or a folder, put together from the run log's tables."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +12,8 @@ from typing import Any
 from lakelogic.contract.loader import load_contract
 from lakelogic.core.errors import RunError
 from lakelogic.core.settings import Settings
+from lakelogic.driver.estate import read_estate
+from lakelogic.driver.files import is_registry
 from lakelogic.record.run_log import RuleRecord, RunRecord, read_events, read_rules, read_runs, read_steps
 from lakelogic.run.places import find_places
 from lakelogic.table.location import CONTROL_FOLDER
@@ -102,20 +104,16 @@ class LoggedRun:
 
 
 def find_runs(where: Path, settings: Settings, wanted: RunFilter) -> list[LoggedRun]:
-    """The runs of one contract, or of every log below a folder, newest first."""
+    """The runs of a contract, of the contracts of a registry, or of every log below a folder; newest first."""
     if not where.exists():
-        raise RunError(f"`{where}` is not there", hint="name a contract or a folder", code="LL482")
-    if where.is_dir():
-        logs = [(log, wanted.dataset) for log in sorted(_logs_below(str(where)))]
-    else:
-        log, dataset = _log_of_contract(where, settings)
-        logs = [(log, dataset)] if wanted.dataset in (None, dataset) else []
+        raise RunError(f"`{where}` is not there", hint="name a contract, a registry or a folder", code="LL482")
     found = [
         LoggedRun(record, log)
-        for log, dataset in logs
+        for log, datasets in _logs(where, settings)
         for record in read_runs(
             log,
-            dataset=dataset,
+            dataset=wanted.dataset,
+            datasets=datasets,
             status=wanted.status,
             since=wanted.since,
             prefix=wanted.prefix,
@@ -162,12 +160,22 @@ def _logs_below(folder: str) -> Iterator[str]:
                 yield log
 
 
-def _log_of_contract(path: Path, settings: Settings) -> tuple[str, str]:
-    contract = load_contract(path, env=settings.env)
-    places = find_places(contract, settings)
-    if places.state is None:
-        raise RunError(f"`{path}` has no target, so it leaves no run log", code="LL482")
-    return places.state, contract.dataset
+def _logs(where: Path, settings: Settings) -> list[tuple[str, Collection[str] | None]]:
+    """Folders of logs, each with the datasets that are meant; None: all of them."""
+    if where.is_dir():
+        return [(log, None) for log in sorted(_logs_below(str(where)))]
+    if is_registry(where):
+        contracts = read_estate([where], env=settings.env, settings=settings, checked=False).contracts
+    else:
+        contracts = (load_contract(where, env=settings.env),)
+    logs: dict[str, set[str]] = {}
+    for contract in contracts:
+        places = find_places(contract, settings)
+        if places.state is not None:
+            logs.setdefault(places.state, set()).add(contract.dataset)
+    if not logs:
+        raise RunError(f"`{where}` has no target, so it leaves no run log", code="LL482")
+    return sorted(logs.items())
 
 
 def _moment(moment: datetime | None) -> str | None:

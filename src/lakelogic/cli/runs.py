@@ -44,7 +44,12 @@ app = typer.Typer(
     rich_markup_mode="rich",
     add_completion=False,
 )
-Where = Annotated[Path, typer.Argument(metavar="CONTRACT|FOLDER", help="A contract, or a folder with tables below it.")]
+Where = Annotated[
+    Path,
+    typer.Argument(
+        metavar="CONTRACT|REGISTRY|FOLDER", help="A contract, a registry, or a folder with tables below it."
+    ),
+]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, or its beginning.", show_default=False)]
 Missing = Annotated[
     bool, typer.Option("--missing", help="List instead the windows of a span that no committed run was for.")
@@ -72,7 +77,7 @@ def list_runs(
     output: Output = OutputFormat.TABLE,
     debug: Debug = False,
 ) -> None:
-    """List the newest runs of a contract, or of all tables below a folder.
+    """List the newest runs of a contract, of all contracts of a registry, or of all tables below a folder.
 
     \b
     Examples:

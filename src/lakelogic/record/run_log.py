@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -128,6 +128,7 @@ def read_runs(
     folder: str,
     *,
     dataset: str | None = None,
+    datasets: Collection[str] | None = None,
     run_id: str | None = None,
     status: str | None = None,
     since: datetime | None = None,
@@ -139,6 +140,8 @@ def read_runs(
     if data is None:
         return ()
     condition = _matches({"dataset": dataset, "run_id": run_id, "status": status})
+    if datasets is not None:
+        condition &= pc.field("dataset").isin(sorted(datasets))
     if since is not None:
         condition &= pc.field("started_at") >= pa.scalar(since)
     if prefix:

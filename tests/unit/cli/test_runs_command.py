@@ -174,3 +174,23 @@ def test_the_shape_of_show_is_the_one_that_is_documented(lakelogic: Any, project
         if isinstance(inner, dict):
             assert set(inner) == set(keys[key]), key
     assert set(json.loads(lakelogic("runs", "show", "other", str(project), "--output", "json").stdout)) == set(keys)
+
+
+def test_a_registry_lists_the_runs_of_its_contracts(lakelogic: Any, project: Path) -> None:
+    (project / "elsewhere").mkdir()
+    (project / "elsewhere" / "returns.yaml").write_text(
+        "dataset: returns\nsource: { path: a.csv }\nmodel: { fields: [{ name: a }] }\n"
+        "materialization: { strategy: append, target_path: ../lake/returns }\n"
+    )
+    registry = project / "_registry.yaml"
+    registry.write_text(
+        "entries:\n"
+        "  - { entity: customers, contracts: { bronze: contract.yaml } }\n"
+        "  - { entity: returns, contracts: { bronze: elsewhere/returns.yaml } }\n"
+    )
+    at = datetime(2026, 3, 2, 1, tzinfo=UTC)
+    append_run(str(project / "lake" / "_lakelogic"), RunRecord("ret-1", "returns", "skipped", started_at=at))
+    assert _ids(lakelogic("runs", str(registry), "--output", "json")) == ["ret-1", "run-2", "run-1"]
+    assert _ids(lakelogic("runs", str(registry), "--dataset", "returns", "--output", "json")) == ["ret-1"]
+    assert _ids(lakelogic("runs", str(registry), "--dataset", "orders", "--output", "json")) == []
+    assert lakelogic("runs", "show", "ret", str(registry)).code == 0
