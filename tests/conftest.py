@@ -13,6 +13,9 @@ from lakelogic.core.settings import Settings, read_settings
 
 _PROJECT = Path(__file__).parent.parent
 
+# Tests move few rows: what the JVM's second compiler does for them costs two fifths of the time and never pays.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
+
 
 @pytest.fixture(scope="session")
 def spark_settings() -> Settings:

@@ -205,5 +205,9 @@ def _out_of_range(found: Column, low: object, high: object, inclusive: bool) -> 
         conditions.append(above(this=column(found.name), expression=_as(found, high)))
         words.append(f"{found.name} {signs[1]} {high}")
     if family(found.type) not in {"number", "date", "timestamp", "unknown"}:
-        raise SqlProblem("LL222", f"limits need a number or a date, but `{found.name}` is {family(found.type)}")
+        raise SqlProblem(
+            "LL222",
+            f"limits need a number or a date, but `{found.name}` is {family(found.type)}",
+            f"declare `{found.name}` in model.fields with a number or date type; what is not declared is text",
+        )
     return any_of(conditions), " and ".join(words)

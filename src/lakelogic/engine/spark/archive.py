@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pyspark
 
+_KEPT = 3
 _DUMP_SCRIPT = """
 import sys
 from pathlib import Path
@@ -32,8 +33,12 @@ close_session(session)
 
 
 def archive_path(folder: Path, jars: Sequence[Path]) -> Path:
-    """Where the archive for exactly these jars, this Spark and this Java lives."""
-    identity = [pyspark.__version__, _java_identity(), *(f"{jar}:{jar.stat().st_size}" for jar in jars)]
+    """Where the archive for exactly these jars, this Spark and this Java lives.
+
+    The JVM compares class paths as texts, so an archive serves one installation of Spark, not its twin elsewhere.
+    """
+    home = Path(pyspark.__file__).parent
+    identity = [pyspark.__version__, str(home), _java_identity(), *(f"{jar}:{jar.stat().st_size}" for jar in jars)]
     digest = hashlib.sha256("\n".join(identity).encode()).hexdigest()[:16]
     return folder / f"spark-{digest}.jsa"
 
@@ -61,7 +66,15 @@ def write_archive(folder: Path, scratch: Path) -> Path:
         capture_output=True,
     )
     partial.replace(path)
+    _forget_oldest(folder)
     return path
+
+
+def _forget_oldest(folder: Path) -> None:
+    """Each is large, and most are of environments that are gone."""
+    archives = sorted(folder.glob("spark-*.jsa"), key=lambda path: path.stat().st_mtime)
+    for path in archives[:-_KEPT]:
+        path.unlink(missing_ok=True)
 
 
 def _java_identity() -> str:
