@@ -10,7 +10,7 @@ from loguru import logger
 
 from lakelogic.core.errors import RunError
 from lakelogic.core.faults import fault_point
-from lakelogic.plan.writes import WriteAppend, WriteMerge
+from lakelogic.plan.writes import WriteAppend, WriteCdc, WriteMerge
 from lakelogic.run.manifest import Manifest
 from lakelogic.run.places import Places
 from lakelogic.run.staging import staging_prefix
@@ -88,9 +88,9 @@ def _commit_quarantine(tables: Tables, manifest: Manifest, commit_id: CommitId) 
 
 
 def _mark_adopted(tables: Tables, manifest: Manifest, commit: Commit) -> None:
-    """A first merge makes the staged files the table's own; they must not be swept away as scratch."""
+    """A first batch makes the staged files the table's own; they must not be swept away as scratch."""
     # The rows of a history are made of staged ones, which stay scratch.
-    merged = isinstance(manifest.write, WriteMerge)
+    merged = isinstance(manifest.write, WriteMerge | WriteCdc)
     if not merged or not manifest.target_files or "numTargetRowsInserted" in commit.metrics:
         return
     folder = os.path.join(tables.target.location.path, manifest.target_files[0].path.split("/")[0])
