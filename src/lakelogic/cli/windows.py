@@ -129,8 +129,12 @@ class WindowOptions:
 
     def arguments(self, processor: DataProcessor) -> dict[str, Any]:
         """What `DataProcessor.run` gets."""
+        from lakelogic.run.file_windows import refuse_reprocess
+
         if self.window is WindowWord.NONE:
             return {"everything": True}
+        if self.reprocess_start is not None:
+            refuse_reprocess(processor.contract)
         kind = "range" if self.span() else (self.window or WindowWord.LAST_SUCCESS).value
         if kind == "last_success":
             return {}

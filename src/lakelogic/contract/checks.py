@@ -11,6 +11,7 @@ from lakelogic.contract.change_events import check_change_events
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.database import check_database
 from lakelogic.contract.mistakes import suggest
+from lakelogic.contract.raw import RAW_COLUMNS, check_raw
 from lakelogic.contract.row_rules import LifecycleWindow, Range, ReferentialIntegrity
 from lakelogic.contract.source import Source
 from lakelogic.contract.transformations import Bucket, Join, Lookup, Union
@@ -26,7 +27,7 @@ def check_contract(contract: Contract) -> Iterator[Problem]:
         _names_are_unique, _key_is_agreed, _key_is_there, _columns_are_declared, _links_are_declared,
         _links_have_a_place, _limits_are_in_order, _source_is_complete, _bins_have_limits, _masking_fits,
         _overwrite_fits, _reconcile_fits,
-        _merge_agrees, check_change_events, check_watermark, check_database,
+        _merge_agrees, check_change_events, check_watermark, check_database, check_raw,
         _history_is_declared,
     )  # fmt: skip
     return chain.from_iterable(check(contract) for check in checks)
@@ -92,6 +93,7 @@ def _columns_are_declared(contract: Contract) -> Iterator[Problem]:
     known = [field.name for field in contract.fields]
     target = contract.materialization
     added = {target.snapshot.date_column} if target.strategy == "snapshot" else set()
+    added |= set(RAW_COLUMNS) if contract.is_raw else set()
     lists = {
         "primary_key": contract.primary_key,
         "materialization.partition_by": target.partition_by,

@@ -80,6 +80,16 @@ class Contract(ContractModel):
         return given
 
     @property
+    def is_raw(self) -> bool:
+        """Whether the payloads are kept as they came (raw Bronze)."""
+        return self.source is not None and self.source.raw
+
+    @property
+    def enforces_required(self) -> bool:
+        """Whether a row without a required value is rejected, so that the column of the target has none."""
+        return self.quality.enforce_required and not self.is_raw
+
+    @property
     def fields(self) -> tuple[ModelField, ...]:
         return self.model.fields
 

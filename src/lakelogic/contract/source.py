@@ -74,6 +74,9 @@ class Source(ContractModel):
         if block.get("type") == "kafka":
             # A topic has positions of its own; to read all of it on every run is what must be asked for.
             block.setdefault("load_mode", "incremental")
+        if block.get("raw") is True:
+            # An archive takes each record once.
+            block.setdefault("load_mode", "incremental")
         return block
 
 

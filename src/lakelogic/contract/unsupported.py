@@ -29,7 +29,6 @@ _UNSUPPORTED = (
     Refusal("source.format", ("iceberg",), f"use `delta` or `parquet`; {_ICEBERG}"),
     Refusal("source.kafka.schema_registry"),
     Refusal("source.kafka.value_format", ("avro", "protobuf"), "use `json`"),
-    Refusal("source.raw"),
     Refusal("links.*.format", ("iceberg",), f"use `delta` or `parquet`; {_ICEBERG}"),
     Refusal("external_logic"),
     Refusal("materialization.format", ("iceberg",), f"use `delta`; {_ICEBERG}"),

@@ -56,6 +56,7 @@ class ReadSpec:
     columns: tuple[str, ...] | None = None  # only these leave the source; None: all
     declared: tuple[str, ...] = ()  # model order, for headerless text
     database: DatabaseRead | None = None
+    raw: bool = False  # RECORD_COLUMN is to hold every record that is a line of text or a message
 
 
 @dataclass(frozen=True, slots=True)

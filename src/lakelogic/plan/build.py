@@ -27,6 +27,7 @@ from lakelogic.plan.lineage import lineage_outputs
 from lakelogic.plan.merging import merge_write, prepare_merge
 from lakelogic.plan.model import Column, DatasetCheck, LinkRead, Plan, SourceFacts, table_columns
 from lakelogic.plan.narrow import BY_DAY, check_window, keep_newer, last_maker, narrow_rows, window_column, window_texts
+from lakelogic.plan.raw import check_raw_step, raw_gate
 from lakelogic.plan.relation import Relation
 from lakelogic.plan.schema_gate import Gate, assumed_columns, pass_gate
 from lakelogic.plan.sql import SqlProblem, parse_expression
@@ -57,10 +58,16 @@ def build_plan(
     """Choose the steps that carry out a contract on this source; raises with every mistake at once."""
     if window is not None:
         check_window(contract, window)
-    gate = envelope_gate(facts) if reads_envelopes(contract) else pass_gate(contract, facts)
+    gate = _gate(contract, facts)
     _require_partitions(contract, gate)
     bench, checks = _compile(contract, gate, links, text=facts.text, facts=facts, window=window, watermark=watermark)
     return _finish(bench, gate, checks, has_key=has_key, facts=facts)
+
+
+def _gate(contract: Contract, facts: SourceFacts) -> Gate:
+    if contract.is_raw:
+        return raw_gate(contract, facts)
+    return envelope_gate(facts) if reads_envelopes(contract) else pass_gate(contract, facts)
 
 
 def check_contract(contract: Contract) -> tuple[Problem, ...]:
@@ -163,7 +170,8 @@ def _read_columns(contract: Contract, gate: Gate, facts: SourceFacts | None) -> 
     """What leaves the source: the columns behind the gate, and upstream lineage that the contract keeps."""
     kept = contract.lineage.preserve_upstream if contract.lineage.enabled else ()
     there = facts.columns if facts else ()
-    return (*gate.columns, *[c for c in there if c.name in kept])
+    in_files = [c for c in gate.columns if c.name not in gate.in_path]
+    return (*in_files, *[c for c in there if c.name in kept])
 
 
 def _run_steps(bench: Workbench, phase: str) -> None:
@@ -172,7 +180,9 @@ def _run_steps(bench: Workbench, phase: str) -> None:
     steps = [(at, step) for at, step in enumerate(contract.transformations) if step.phase == phase]
     made = [made_columns(step, contract.dialect) for _, step in steps]
     for index, (at, step) in enumerate(steps):
+        before = len(bench.builder.segments), len(bench.done)
         compile_step(step, bench)
+        check_raw_step(bench, step, *before)
         later = frozenset().union(*made[index + 1 :])
         _cast_made(bench, made[index] - later)
         _narrow_after(bench, at)
@@ -192,7 +202,7 @@ def _narrow_after(bench: Workbench, position: int | None) -> None:
 
 def _cast_made(bench: Workbench, names: frozenset[str]) -> None:
     requests = []
-    enforced = bench.contract.quality.enforce_required
+    enforced = bench.contract.enforces_required
     for field in bench.contract.fields:
         found = bench.relation.find(field.name)
         wanted = parse_type(field.type)

@@ -39,6 +39,7 @@ class CheckBook:
     checks: list[Check] = field(default_factory=list)
     flags: bool = False  # rows that fail a rule are kept and marked
     phase: Phase = "pre"  # of the checks to come
+    rejects: bool = True  # False: every row is kept, whatever it fails (raw Bronze)
 
     def add(
         self,
@@ -53,8 +54,10 @@ class CheckBook:
         wanted_type: str | None = None,
         shows_value: bool = False,
     ) -> Failure:
-        if self.flags and severity == "error" and kind in _FLAGGED:
+        if self.flags and severity == "error" and (kind in _FLAGGED or not self.rejects):
             severity = FLAG_SEVERITY
+        elif severity == "error" and not self.rejects:
+            severity = "warning"
         check = Check(
             len(self.checks),
             name,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from lakelogic.contract.contract import Contract
+from lakelogic.contract.raw import PAYLOAD as RAW_PAYLOAD
 from lakelogic.core.errors import PlanError
 from lakelogic.plan.casting import CastRequest
 from lakelogic.plan.checks import Failure
@@ -66,9 +67,13 @@ def envelope_gate(facts: SourceFacts | None) -> Gate:
     if facts is None:
         return Gate(tuple(Column(name, string_type()) for name in ENVELOPE))
     found = tuple(c for c in facts.columns if c.name in ENVELOPE)
-    if not {"op", PAYLOAD} & {c.name for c in found}:
+    names = {c.name for c in found}
+    kept = tuple(c for c in facts.columns if c.name == RAW_PAYLOAD)
+    if kept and not {"after", PAYLOAD} & names:
+        return Gate(kept)  # a raw Bronze table: the envelopes are its payloads
+    if not {"op", PAYLOAD} & names:
         raise PlanError(
-            "the source has neither `op` nor `payload`, so these are no Debezium envelopes",
+            "the source has neither `op` nor `payload` nor `raw_payload`, so these are no Debezium envelopes",
             code="LL320",
             hint="set source.cdc: {format: flat, operation_field: ...} for rows with a column of operations",
         )
@@ -92,7 +97,8 @@ def open_envelopes(
 ) -> None:
     """From the relation of envelopes to the relation of rows, typed, with the event columns beside."""
     names = {c.name: c for c in gate.columns}
-    opened = [(_OPENED, _parsed(_json(names[PAYLOAD])))] if PAYLOAD in names else []
+    wrapped = [names[name] for name in (PAYLOAD, RAW_PAYLOAD) if name in names]
+    opened = [(_OPENED, _parsed(_json(wrapped[0])))] if wrapped else []
     bench.builder.project("open the change events", (), new_hidden=[*beside, *opened, *_top(names)])
     parts = [(_part(name), _value_of(name, names)) for name in PARTS]
     bench.builder.project(
@@ -280,6 +286,9 @@ def _part(name: str) -> str:
 
 
 def _value_of(name: str, names: dict[str, Column]) -> exp.Expr:
+    if RAW_PAYLOAD in names:
+        inside = _inside(_OPENED, f"{PAYLOAD}.{name}")
+        return case([(is_null(_inside(_OPENED, PAYLOAD)), _inside(_OPENED, name))], inside)
     bare = column(_top_name(name)) if name in names else null_of(string_type())
     if PAYLOAD not in names:
         return bare

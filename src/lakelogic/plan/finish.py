@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from lakelogic.contract.contract import Contract
+from lakelogic.contract.raw import PAYLOAD as RAW_PAYLOAD
+from lakelogic.contract.raw import RAW_COLUMNS
 from lakelogic.plan.envelopes import PAYLOAD
 from lakelogic.plan.events import event_outputs, reads_envelopes
 from lakelogic.plan.expressions import alias, null_of
@@ -108,7 +110,9 @@ def _ordered(relation: Relation, contract: Contract) -> list[Column]:
 def _only_read(name: str, bench: Workbench, gate: Gate) -> bool:
     """A source column that nobody declared and that was read only because a step or rule needs it."""
     contract = bench.contract
-    if not contract.fields or contract.model.field(name) is not None:
+    if contract.model.field(name) is not None or not (contract.fields or contract.is_raw):
+        return False
+    if contract.is_raw and name in RAW_COLUMNS:
         return False
     if contract.source is not None and contract.source.columns == "all":
         return False
@@ -126,7 +130,7 @@ def _personal(bench: Workbench, gate: Gate) -> frozenset[str]:
         if not (field.pii or field.masking is not None):
             continue
         found |= {field.name, *field.aliases, aliases.get(field.name, field.name)}
-        found |= {"before", "after", PAYLOAD} if reads_envelopes(bench.contract) else set()
+        found |= {"before", "after", PAYLOAD, RAW_PAYLOAD} if reads_envelopes(bench.contract) else set()
         for builder in [*bench.done, bench.builder]:
             if builder.relation.find(field.name) is not None:
                 found |= builder.relation.origin(field.name)

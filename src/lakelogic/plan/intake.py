@@ -23,6 +23,8 @@ from lakelogic.plan.model import (
     Column,
     SourceFacts,
 )
+from lakelogic.plan.path_columns import read_off_paths
+from lakelogic.plan.raw import is_parsed, payload_output, stamp_payload
 from lakelogic.plan.relation import Relation
 from lakelogic.plan.schema_gate import Gate, rename_aliases
 from lakelogic.plan.stage_builder import Output, StageBuilder, keep
@@ -44,15 +46,19 @@ def start_stage(
     """Open the workbench with the source cast to the declared types."""
     hidden = [SOURCE_COLUMN, *([RECORD_COLUMN, MALFORMED_COLUMN] if text else [])]
     made = frozenset[str]().union(*[made_columns(step, contract.dialect) for step in contract.transformations])
-    source = Relation("source", gate.columns, tuple(hidden), gate.closed, made)
+    in_files = tuple(c for c in gate.columns if c.name not in gate.in_path)
+    source = Relation("source", in_files, tuple(hidden), gate.closed, made)
     flags = contract.materialization is not None and contract.materialization.dq_flags
-    bench = Workbench(contract, StageBuilder(source, book=CheckBook(flags=flags), checking=checking), links)
+    book = CheckBook(flags=flags, rejects=not contract.is_raw)
+    bench = Workbench(contract, StageBuilder(source, book=book, checking=checking), links)
+    read_off_paths(bench, gate)
     if reads_envelopes(contract):
         read = [(raw_name(number), column(c.name)) for number, c in enumerate(gate.columns)]
         open_envelopes(bench, gate, [*read, *_upstream(contract, facts)], malformed=[_malformed(bench)] if text else [])
         return bench
     raw = [(raw_name(number), column(c.name)) for number, c in enumerate(gate.columns)]
     requests, outputs = _typed_columns(bench, gate)
+    outputs += [payload_output(gate, facts)] if contract.is_raw else []
     beside: list[tuple[str, exp.Expr]] = [*raw, *_upstream(contract, facts), *flat_events(bench, gate)]
     bench.builder.project("read and cast to the declared types", outputs, new_hidden=beside)
     # A projection of its own: beside the casts, each value would be cast twice.
@@ -65,6 +71,8 @@ def start_stage(
     if failures:
         bench.builder.project("check what was read", [keep(c) for c in bench.relation.columns], failures=failures)
     ignore_deletes(bench)
+    if contract.is_raw:
+        stamp_payload(bench)
     return bench
 
 
@@ -84,7 +92,7 @@ def _typed_columns(bench: Workbench, gate: Gate) -> tuple[dict[int, CastRequest]
     requests: dict[int, CastRequest] = {}
     for number, found in enumerate(gate.columns):
         field = contract.model.field(names.get(found.name, found.name))
-        if found.name in gate.unknown:
+        if found.name in gate.unknown or (contract.is_raw and not is_parsed(contract, found.name)):
             continue
         if field is None:
             outputs.append(Output(found, column(found.name)))
@@ -107,7 +115,7 @@ def _request(bench: Workbench, found: Column, field: ModelField) -> CastRequest:
         pattern=field.format,
         default=literal(field.default) if field.default is not None else None,
         personal=field.pii,
-        required=field.required and bench.contract.quality.enforce_required,
+        required=field.required and bench.contract.enforces_required,
         comment=field.description,
     )
 

@@ -24,7 +24,7 @@ Effect = Literal["same", "removes", "adds", "changes"]
 # Columns that the engine adds to every relation it reads; authors never see them.
 HIDDEN_PREFIX = "_lakelogic_"
 SOURCE_COLUMN = "_lakelogic_source"  # path or table the row came from (STRING)
-RECORD_COLUMN = "_lakelogic_record"  # text sources: the line as read, only where it is malformed (STRING)
+RECORD_COLUMN = "_lakelogic_record"  # text sources: the line as read, only where it is malformed or kept (STRING)
 MALFORMED_COLUMN = "_lakelogic_malformed"  # text sources: why the line could not be split, else NULL (STRING)
 RAW_COLUMN = "_lakelogic_raw_"  # + number: the source columns as read, carried through the steps
 KEPT_COLUMN = "_lakelogic_kept_"  # + part: what is kept of a rejected row beside its values; see plan/fold.py
@@ -80,6 +80,8 @@ class SourceFacts:
 
     columns: tuple[Column, ...]  # text formats: every column STRING
     text: bool  # rows come from text: RECORD_COLUMN and MALFORMED_COLUMN are there
+    records: bool = False  # RECORD_COLUMN holds every record, not only malformed ones (ReadSpec.raw)
+    in_path: tuple[str, ...] = ()  # columns of the files' folders: `day` of `day=2026-11-01/a.csv`
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ NARROWED = (*BY_DAY, "merge")
 def check_window(contract: Contract, window: Window) -> None:
     """Raise where a contract does not say what a window replaces."""
     target = contract.materialization
+    if contract.is_raw:
+        return  # its files are chosen by their dates, and nothing is replaced
     if target is not None and target.strategy == "snapshot":
         if window.days > 1:
             raise PlanError(

@@ -28,6 +28,7 @@ class Gate:
     unknown: tuple[str, ...] = ()  # judged row by row (unknown_fields: quarantine)
     closed: bool = True
     drift: tuple[Event, ...] = ()  # what is not as declared, and let through
+    in_path: tuple[str, ...] = ()  # columns that stand in the paths of the files, and not in the files
 
 
 def assumed_columns(contract: Contract) -> Gate:
@@ -43,11 +44,10 @@ def assumed_columns(contract: Contract) -> Gate:
 
 def pass_gate(contract: Contract, facts: SourceFacts) -> Gate:
     """Compare, by the contract's schema policy."""
-    visible = [c for c in facts.columns if not c.name.startswith(HIDDEN_PREFIX)]
-    made = _made_by_steps(contract)
-    known = _needed(contract)
-    unknown = [c.name for c in visible if contract.fields and c.name not in known]
-    missing = [f for f in contract.fields if not _is_there(f, visible) and f.name not in made]
+    visible, in_path = visible_columns(facts)
+    known = needed_names(contract)
+    unknown = [c.name for c in visible if contract.fields and c.name not in known and c.name not in in_path]
+    missing = missing_fields(contract, visible)
     policy = contract.schema_policy
     for field in missing:
         _judge_missing(field, unknown, contract)
@@ -63,7 +63,26 @@ def pass_gate(contract: Contract, facts: SourceFacts) -> Gate:
     keep_all = not contract.fields or (contract.source is not None and contract.source.columns == "all")
     read = [c for c in visible if _is_read(c.name, known, judged, keep_all, policy.unknown_fields)]
     drift = find_drift(contract, facts, missing, unknown)
-    return Gate(tuple(read), tuple(missing), tuple(judged), drift=drift)
+    used = tuple(c.name for c in read if c.name in in_path)
+    return Gate(tuple(read), missing, tuple(judged), drift=drift, in_path=used)
+
+
+def visible_columns(facts: SourceFacts, *, path_wins: bool = True) -> tuple[list[Column], frozenset[str]]:
+    """The columns of the files without ours, those of their paths after them, and the names of the latter.
+
+    A name that stands in both is read off the path, by which windows choose files too.
+    """
+    there = [c for c in facts.columns if not c.name.startswith(HIDDEN_PREFIX)]
+    names = {c.name for c in there}
+    in_path = [name for name in facts.in_path if path_wins or name not in names]
+    kept = [c for c in there if c.name not in in_path]
+    return [*kept, *(Column(name, string_type()) for name in in_path)], frozenset(in_path)
+
+
+def missing_fields(contract: Contract, visible: Sequence[Column]) -> tuple[ModelField, ...]:
+    """Declared fields that neither the source has nor a step makes."""
+    made = _made_by_steps(contract)
+    return tuple(f for f in contract.fields if not _is_there(f, visible) and f.name not in made)
 
 
 def _is_read(name: str, known: frozenset[str], judged: Sequence[str], keep_all: bool, unknown_fields: str) -> bool:
@@ -84,7 +103,7 @@ def _made_by_steps(contract: Contract) -> frozenset[str]:
     return made
 
 
-def _needed(contract: Contract) -> frozenset[str]:
+def needed_names(contract: Contract) -> frozenset[str]:
     """Declared names, their aliases, and every name that a step or rule reads."""
     names = {field.name for field in contract.fields} | {a for field in contract.fields for a in field.aliases}
     for step in contract.transformations:

@@ -167,9 +167,9 @@ class Workbench:
         # Masks start anew: every row that comes through passed the checks before.
         carried = tuple(name for name in self.relation.hidden if is_carried(name))
         after = replace(self.relation, name="accepted", hidden=carried)
-        book = CheckBook(flags=self.builder.book.flags, phase=self.builder.book.phase)
-        checking = self.builder.checking
-        self.builder = StageBuilder(after, number=self.builder.number + 1, book=book, checking=checking)
+        old = self.builder
+        book = CheckBook(flags=old.book.flags, phase=old.book.phase, rejects=old.book.rejects)
+        self.builder = StageBuilder(after, number=old.number + 1, book=book, checking=old.checking)
 
 
 def is_carried(hidden: str) -> bool:

@@ -63,6 +63,8 @@ SCHEMA = pa.schema(
 # In the settings of a batch that read some days only; such a batch does not move the position of its source.
 WINDOW_SETTING = "window"
 WATERMARK_SETTING = "watermark"
+# Beside a window: the batch read what no batch before had read, so the position does move.
+UNREAD_SETTING = "unread"
 # Settings of batches that load nothing: one that empties tables and forgets what was read, and one that takes
 # such a batch back.
 RESET_SETTING, UNDO_SETTING = "reset", "undoes"
@@ -219,7 +221,7 @@ class Journal:
     def read_up_to(self) -> datetime | None:
         """When the newest batch began that moved the position; None before the first."""
         _, loads = self._since_reset()
-        moved = [number for number, settings in loads.items() if WINDOW_SETTING not in settings]
+        moved = [number for number, settings in loads.items() if _moves(settings)]
         if not moved:
             return None
         condition = (pc.field("batch") == max(moved)) & (pc.field("state") == "prepared")
@@ -229,7 +231,7 @@ class Journal:
     def _committed_slices(self, *, after: int = 0, newest_first: bool = False) -> Iterator[StoredSlice]:
         """In the order of their batches or against it, a handful read at a time."""
         _, loads = self._since_reset(after)
-        whole = sorted((n for n, settings in loads.items() if WINDOW_SETTING not in settings), reverse=newest_first)
+        whole = sorted((n for n, settings in loads.items() if _moves(settings)), reverse=newest_first)
         for start in range(0, len(whole), _SLICES_AT_ONCE):
             wanted = whole[start : start + _SLICES_AT_ONCE]
             condition = (pc.field("state") == "prepared") & pc.field("batch").isin(wanted)
@@ -289,6 +291,11 @@ class Journal:
         append_rows(self._table, SCHEMA, [{**head, **row}], transactions=transactions)
         # What the next question reads must be what this commit left.
         self._table.update_incremental()
+
+
+def _moves(settings: Mapping[str, Any]) -> bool:
+    """Whether a batch moved the position of its source."""
+    return WINDOW_SETTING not in settings or bool(settings.get(UNREAD_SETTING))
 
 
 def open_journal(folder: str, *, clock: Clock | None = None) -> Journal:

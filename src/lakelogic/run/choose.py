@@ -13,10 +13,12 @@ from lakelogic.contract.source import Source
 from lakelogic.contract.watermarks import reads_by_target
 from lakelogic.core.errors import CapabilityError, RunError
 from lakelogic.core.slices import DatabaseSlice, FileSlice, Slice, TableSlice, TopicSlice
+from lakelogic.core.window import Window
 from lakelogic.engine.registry import READS_TOPICS
 from lakelogic.record.journal import Journal
 from lakelogic.run.databases import choose_rows
 from lakelogic.run.databases import lost_rows as lost_database_rows
+from lakelogic.run.file_windows import dated_paths
 from lakelogic.run.places import Places, require_source
 from lakelogic.source.files import changed_files
 from lakelogic.source.kafka_client import describe_topic
@@ -37,6 +39,7 @@ class Asked:
     most_files: int | None = None  # in one batch
     root: Path | None = None  # what relative paths start from; None: the contract's folder
     windowed: bool = False  # the run is for a window, and does not move the position
+    window: Window | None = None  # the days that are asked for
 
 
 def choose_slice(contract: Contract, places: Places, journal: Journal | None, asked: Asked) -> tuple[Slice | None, str]:
@@ -45,6 +48,7 @@ def choose_slice(contract: Contract, places: Places, journal: Journal | None, as
     Without a journal nothing was read before, and nothing will be remembered: all of the source is meant.
     """
     source, given = contract.source, asked.path_given
+    within = dated_paths(contract, asked.window) if not given else None
     if source is not None and source.kafka is not None and not given:
         return _choose_offsets(source, source.kafka, journal, asked)
     if source is not None and source.database is not None and not given:
@@ -55,10 +59,14 @@ def choose_slice(contract: Contract, places: Places, journal: Journal | None, as
         require_source(places, contract),
         pattern=source.pattern if source and not given else None,
         format=source.format if source and not given else None,
-        on_empty=source.on_empty if source else "skip",
+        # A window in which there is nothing says so, and is no failure.
+        on_empty=source.on_empty if source and within is None else "skip",
         ready=_readiness(source, asked) if source and not given else None,
         repeatable=contract.materialization is None or contract.materialization.strategy != "append",
+        within=within,
     )
+    if contract.is_raw and within is not None and journal is not None:
+        return ask(load_mode="incremental", position=position)
     if source is None or journal is None or asked.whole:
         return ask()
     chosen, reason = ask(
@@ -124,7 +132,8 @@ class SourceChangedError(RunError):
 def without_changed(contract: Contract, asked: Asked, slice_: Slice, changed: SourceChangedError) -> FileSlice | None:
     """The slice without the files that changed, which a later run reads; None where it makes sense only as a whole."""
     source = contract.source
-    whole = asked.whole or source is None or source.load_mode == "full" or reads_by_target(source)
+    whole = source is None or source.load_mode == "full" or reads_by_target(source)
+    whole = (whole or asked.whole) and not (contract.is_raw and asked.window is not None)
     if whole or not isinstance(slice_, FileSlice):
         return None
     left = tuple(file for file in slice_.files if file.path not in changed.files)

@@ -14,7 +14,7 @@ from loguru import logger
 
 from lakelogic.contract.contract import Contract
 from lakelogic.core.clock import Clock, SystemClock
-from lakelogic.core.errors import CapabilityError, GateError, LakeLogicError, RunError
+from lakelogic.core.errors import GateError, LakeLogicError
 from lakelogic.core.faults import fault_point
 from lakelogic.core.settings import Settings
 from lakelogic.core.slices import FileSlice, Slice
@@ -24,20 +24,30 @@ from lakelogic.engine.protocol import Engine, ReadSpec
 from lakelogic.plan.build import build_plan
 from lakelogic.plan.model import LinkRead, Plan
 from lakelogic.plan.writes import is_merged
-from lakelogic.record.journal import WATERMARK_SETTING, WINDOW_SETTING, Batch, Holder, Journal, open_journal
+from lakelogic.record.journal import (
+    UNREAD_SETTING,
+    WATERMARK_SETTING,
+    WINDOW_SETTING,
+    Batch,
+    Holder,
+    Journal,
+    open_journal,
+)
 from lakelogic.record.lock import acquire
+from lakelogic.run.able import check_plan
 from lakelogic.run.accounts import Accounts, account_for
 from lakelogic.run.choose import Asked, SourceChangedError, choose_slice, lost_slice, without_changed
 from lakelogic.run.manifest import Manifest, decode_manifest, encode_manifest
 from lakelogic.run.outcome import gate_result, idle_result, published_result
 from lakelogic.run.places import Places, find_places
 from lakelogic.run.publish import Tables, check_tables, newest_batch, publish, sweep_scratch
-from lakelogic.run.reading import locate_links, read_spec
+from lakelogic.run.reading import locate_links, path_columns, read_spec
 from lakelogic.run.recording import record_failure, record_published
 from lakelogic.run.resetting import finish_reset, is_reset
 from lakelogic.run.result import RunResult
 from lakelogic.run.staging import StagingArea, discard, stage_batch, staging_prefix
 from lakelogic.run.watermarks import find_watermark
+from lakelogic.run.windows import note_window
 from lakelogic.source.files import changed_files
 from lakelogic.table.location import is_catalog_name
 from lakelogic.table.registry import open_table
@@ -73,6 +83,7 @@ class RunContext:
             most_files=self.settings.max_files_per_batch,
             root=self.settings.root,
             windowed=self.window is not None,
+            window=self.window,
         )
 
 
@@ -89,7 +100,7 @@ def run_contract(contract: Contract, context: RunContext) -> RunResult:
             sweep_scratch(run.places, journal.last_batch(), contract.dataset)
             chosen, reason = choose_slice(contract, run.places, journal, context.asked)
             if chosen is None:
-                return finished or idle_result(run, reason)
+                return finished or _idle(run, journal, reason)
             result = _run_slice(_from_watermark(run), journal, chosen, reason)
             result.waiting = chosen.waiting if isinstance(chosen, FileSlice) else 0
             return result
@@ -123,6 +134,7 @@ def _run_batch(run: Run, journal: Journal, chosen: Slice, reason: str) -> RunRes
     narrowed = {
         WINDOW_SETTING: encode_window(run.context.window),
         WATERMARK_SETTING: encode_watermark(run.context.watermark),
+        UNREAD_SETTING: run.contract.is_raw and run.context.window is not None,
     }
     batch = journal.prepare(
         chosen,
@@ -186,6 +198,13 @@ def _end_closed(run: Run, journal: Journal, batch: Batch, area: StagingArea, acc
     return result
 
 
+def _idle(run: Run, journal: Journal, reason: str) -> RunResult:
+    """Nothing to read; that a window was looked at is on record."""
+    if run.context.window is not None:
+        note_window(journal, run.places, run.contract.dataset, run.context.window, run.holder)
+    return idle_result(run, reason)
+
+
 def _publish(run: Run, journal: Journal, batch: Batch, manifest: Manifest) -> RunResult:
     run.phase("committing")
     published = publish(run.tables, manifest, dataset=run.contract.dataset, batch=batch.number, run_id=batch.run_id)
@@ -216,6 +235,9 @@ def _finish_pending(run: Run, journal: Journal) -> RunResult | None:
     again = replace(run, run_id=pending.run_id, started_at=pending.started_at, context=narrowed)
     if pending.state == "staged" and pending.manifest is not None:
         return _publish(again, journal, pending, decode_manifest(pending.manifest))
+    if pending.slice == FileSlice(()):
+        journal.abandon(pending, "it was about nothing")
+        return None
     if lost := lost_slice(run.contract, pending.slice):
         # Nothing of it was published; what is there now is a new slice.
         journal.abandon(pending, lost)
@@ -233,7 +255,7 @@ def make_plan(contract: Contract, context: RunContext, chosen: Slice) -> tuple[P
     context.on_phase("planning")
     engine, has_key = context.engine, context.settings.pii_key is not None
     spec = read_spec(contract, chosen, context.settings, context.window)
-    facts = engine.inspect(spec, chosen)
+    facts = replace(engine.inspect(spec, chosen), in_path=path_columns(chosen))
     links = locate_links(contract, context.settings)
     known = {link.name: engine.inspect_link(link) for link in links}
     plan = build_plan(contract, facts, known, window=context.window, watermark=context.watermark, has_key=has_key)
@@ -245,27 +267,6 @@ def make_plan(contract: Contract, context: RunContext, chosen: Slice) -> tuple[P
 def _with_filters(plan: Plan, links: tuple[LinkRead, ...]) -> tuple[LinkRead, ...]:
     filters = {link.name: link.filter for link in plan.links}
     return tuple(replace(link, filter=filters.get(link.name)) for link in links)
-
-
-def check_plan(plan: Plan, engine: Engine, *, has_key: bool) -> None:
-    """Refuse before any row moves what the engine or the environment cannot do."""
-    missing = engine.refuse(plan)
-    if missing:
-        raise CapabilityError(
-            f"engine `{engine.name}` cannot do this: {'; '.join(missing)}", hint="run it with --engine spark"
-        )
-    if plan.needs_key and not has_key:
-        raise RunError(
-            "masking by encryption needs a key, and LAKELOGIC_PII_KEY is not set",
-            hint="set LAKELOGIC_PII_KEY to a long random secret, and keep it: without it nothing can be decrypted",
-            code="LL470",
-        )
-    if plan.hashes and not has_key:
-        logger.warning(
-            "LAKELOGIC_PII_KEY is not set: hashes are salted with a public value and can be guessed. Set a key."
-        )
-    for note in plan.notes:
-        logger.debug(note)
 
 
 def _area(places: Places, batch: Batch, dataset: str, *, merge: bool) -> StagingArea:

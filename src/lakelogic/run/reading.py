@@ -14,6 +14,7 @@ from lakelogic.plan.model import LinkRead
 from lakelogic.run.databases import read_database
 from lakelogic.run.places import link_path
 from lakelogic.source.files import find_format, format_of
+from lakelogic.source.path_dates import folder_columns
 from lakelogic.source.tables import is_delta_table
 
 
@@ -23,11 +24,17 @@ def read_spec(contract: Contract, chosen: Slice, settings: Settings, window: Win
     options = {key: str(reveal(value)) for key, value in source.options.items()} if source else {}
     if isinstance(chosen, TopicSlice) and source and source.kafka:
         options["bootstrap_servers"] = str(reveal(source.kafka.bootstrap_servers))
-    declared = names_to_read(contract)
+    in_path = path_columns(chosen)
+    declared = tuple(name for name in names_to_read(contract) if name not in in_path)
     # Columns of ours are not looked at unless asked for; lineage of the layer before is.
     asked = contract.lineage.preserve_upstream or None
     database = read_database(contract, root=settings.root, window=window) if isinstance(chosen, DatabaseSlice) else None
-    return ReadSpec(_format(contract, chosen), options, asked, declared, database)
+    return ReadSpec(_format(contract, chosen), options, asked, declared, database, raw=contract.is_raw)
+
+
+def path_columns(chosen: Slice) -> tuple[str, ...]:
+    """Columns that the folders of the files tell (`day=2026-11-01/`), and not the files themselves."""
+    return folder_columns(file.path for file in chosen.files) if isinstance(chosen, FileSlice) else ()
 
 
 def _format(contract: Contract, chosen: Slice) -> str:

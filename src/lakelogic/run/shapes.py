@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lakelogic.contract.contract import Contract
+from lakelogic.contract.raw import APPEND_ONLY
 from lakelogic.plan.model import Column
 from lakelogic.table.protocol import TableShape
 
@@ -13,6 +14,8 @@ def target_shape(contract: Contract, columns: Sequence[Column]) -> TableShape:
     assert contract.materialization is not None
     materialization = contract.materialization
     properties = {key: str(value) for key, value in materialization.table_properties.items()}
+    if contract.is_raw:
+        properties[APPEND_ONLY] = "true"  # other writers are refused, too
     return TableShape(tuple(columns), materialization.partition_by, properties, contract.info.description)
 
 

@@ -11,9 +11,19 @@ from zoneinfo import ZoneInfo
 from lakelogic.contract.contract import Contract
 from lakelogic.core.errors import PlanError
 from lakelogic.core.settings import Settings
-from lakelogic.core.window import Granularity, Window, missing_slices, slice_window, window_of_days
-from lakelogic.record.journal import DoneWindow, open_journal
-from lakelogic.run.places import find_places
+from lakelogic.core.slices import FileSlice
+from lakelogic.core.window import (
+    Granularity,
+    Window,
+    encode_window,
+    missing_slices,
+    slice_window,
+    window_of_days,
+)
+from lakelogic.record.journal import WINDOW_SETTING, DoneWindow, Holder, Journal, open_journal
+from lakelogic.run.places import Places, find_places
+from lakelogic.run.publish import app_id
+from lakelogic.table.adopt import find_committed, find_table
 
 WindowKind = Literal["last_success", "yesterday", "none", "range"]
 
@@ -82,3 +92,20 @@ def plan_backfill(
     if only_gaps:
         return find_intervals(contract, settings, span, granularity).missing
     return tuple(slice_window(window_of_days(span.first, span.last, zone_of(contract)), granularity))
+
+
+def note_window(journal: Journal, places: Places, dataset: str, window: Window, holder: Holder) -> None:
+    """Put on record that a window was looked at and had nothing to read; no table is touched."""
+    assert places.target is not None and places.quarantine is not None
+    name = app_id(dataset)
+    tables = (find_table(location.path) for location in (places.target, places.quarantine))
+    batch = journal.prepare(
+        FileSlice(()),
+        run_id=holder.run_id,
+        fingerprint="",
+        started_at=holder.started_at,
+        holder=holder,
+        settings={WINDOW_SETTING: encode_window(window)},
+        carried=max(find_committed(table, name) or 0 for table in tables),
+    )
+    journal.mark_committed(batch, note="no rows in the window")

@@ -11,13 +11,14 @@ import difflib
 import glob
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from lakelogic.core.errors import CapabilityError, RunError
 from lakelogic.core.slices import SourceFile
+from lakelogic.source.path_dates import DatedPaths
 
 # What a writer leaves while it is not done; reading it would give half a file.
 TEMPORARY_SUFFIXES = (
@@ -55,17 +56,22 @@ class Listing:
     path: str
     pattern: str | None = None
     ready: Readiness = field(default_factory=Readiness)
+    within: DatedPaths | None = None  # only these; folders of other days are not opened
     listed: int = 0  # how many were given out so far
     waiting: int = 0  # and how many were left for later
     _folders: dict[str, bool] = field(default_factory=dict)
+    _base: str = ""
 
     def __iter__(self) -> Iterator[SourceFile]:
         _refuse_remote(self.path)
         root = self.path.removeprefix("file://")
         self.listed = self.waiting = 0
         self._folders.clear()
-        for file, relative in _walk(os.path.abspath(root)):
+        self._base = _base_of(os.path.abspath(root))
+        for file, relative in _walk(os.path.abspath(root), self._leaves_out):
             if self.pattern is not None and not _matches(relative, self.pattern):
+                continue
+            if self.within is not None and not self.within.wants(self._below(os.fspath(file))):
                 continue
             found = _identify(file)
             if found is None or _is_marker(file, self.ready.marker):
@@ -77,6 +83,13 @@ class Listing:
                 self.waiting += 1
         if not self.listed and not self.waiting and not _exists(root):
             raise _missing(root)
+
+    def _leaves_out(self, folder: str) -> bool:
+        return self.within is not None and self.within.leaves_out(self._below(folder))
+
+    def _below(self, path: str) -> str:
+        """A path below the folder that the source begins with."""
+        return path[len(self._base) :].lstrip("/")
 
     def _is_whole(self, file: SourceFile) -> bool:
         ready = self.ready
@@ -93,22 +106,23 @@ class Listing:
         return self._folders[folder]
 
 
-def _walk(root: str) -> Iterator[tuple[os.DirEntry[str] | str, str]]:
+def _walk(root: str, leaves_out: Callable[[str], bool]) -> Iterator[tuple[os.DirEntry[str] | str, str]]:
     """Pairs of file and its path below the place where the walk began."""
     if os.path.isfile(root):
         # A file that is named whole is wanted, whatever its name looks like.
         yield root, os.path.basename(root)
     elif os.path.isdir(root):
-        yield from _walk_folder(root)
+        yield from _walk_folder(root, leaves_out)
     elif _GLOB.search(root):
         for match in glob.iglob(root, recursive=True):
             if os.path.isdir(match) and not root.endswith("**"):
-                yield from _walk_folder(match)
+                if not leaves_out(match):
+                    yield from _walk_folder(match, leaves_out)
             elif os.path.isfile(match) and _is_data(os.path.basename(match)):
                 yield match, os.path.basename(match)
 
 
-def _walk_folder(root: str) -> Iterator[tuple[os.DirEntry[str], str]]:
+def _walk_folder(root: str, leaves_out: Callable[[str], bool]) -> Iterator[tuple[os.DirEntry[str], str]]:
     folders = [""]
     while folders:
         below = folders.pop()
@@ -122,7 +136,8 @@ def _walk_folder(root: str) -> Iterator[tuple[os.DirEntry[str], str]]:
                     continue
                 relative = f"{below}/{entry.name}" if below else entry.name
                 if entry.is_dir():
-                    folders.append(relative)
+                    if not leaves_out(entry.path):
+                        folders.append(relative)
                 elif entry.is_file():
                     yield entry, relative
 
@@ -162,6 +177,13 @@ def _exists(root: str) -> bool:
 def _glob_base(root: str) -> str:
     fixed = root[: _GLOB.search(root).start()] if _GLOB.search(root) else root  # type: ignore[union-attr]
     return os.path.dirname(fixed) or "."
+
+
+def _base_of(root: str) -> str:
+    """The folder that the paths of a source's files all begin with."""
+    if os.path.isfile(root):
+        return os.path.dirname(root)
+    return _glob_base(root) if _GLOB.search(root) else root
 
 
 def _missing(root: str) -> RunError:

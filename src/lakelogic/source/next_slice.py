@@ -13,6 +13,7 @@ from lakelogic.core.sizes import render_count
 from lakelogic.core.slices import FileSlice, Slice, SourceFile, TableSlice
 from lakelogic.source.files import list_files, sort_files
 from lakelogic.source.listing import Listing, Readiness
+from lakelogic.source.path_dates import DatedPaths, undated_source
 from lakelogic.source.table_news import find_news, version_before
 from lakelogic.source.tables import WAYS_ON, find_table_id, find_version, is_delta_table
 
@@ -61,20 +62,25 @@ def next_slice(
     repeatable: bool = False,
     since: datetime | None = None,
     most: int | None = None,
+    within: DatedPaths | None = None,
 ) -> tuple[Slice | None, str]:
     """The slice to read and the reason for it; None when there is nothing to read.
 
     `repeatable`: rows that are read a second time do no harm. `since`: where there is something new, what came after
     this moment is read again with it. `most`: so many new files at once, the oldest first; a full load is never cut.
+    `within`: only files of a window.
     """
     before = position or nothing_read()
     if load_mode == "cdc":
         load_mode = "incremental"  # events are read once; what is inside of them is for the plan
     # A folder with a Delta log is a table unless the contract says that its files are something else.
     if format == "delta" or (format is None and is_delta_table(path)):
+        if within is not None and not within.columns:
+            raise undated_source("a table")
         chosen, reason = _next_table_slice(path, load_mode, before, since, repeatable=repeatable)
     else:
-        chosen, reason = _next_file_slice(Listing(path, pattern, ready or Readiness()), load_mode, before, since, most)
+        listing = Listing(path, pattern, ready or Readiness(), within)
+        chosen, reason = _next_file_slice(listing, load_mode, before, since, most)
     if chosen is None and on_empty == "fail":
         raise RunError(
             f"the source `{path}` has nothing to read: {reason}", code="LL433", hint="source.on_empty is fail"
@@ -91,7 +97,8 @@ def _next_file_slice(
     files, left = _oldest(listing, most if load_mode == "incremental" else None)
     later = _left_for_later(listing)
     if not files:
-        return None, "no files" + (f" match `{listing.pattern}`" if listing.pattern and not later else "") + later
+        what = f" match `{listing.pattern}`" if listing.pattern and not later else ""
+        return None, "no files" + what + _of_window(listing) + later
     match load_mode:
         case "full":
             return FileSlice(files), f"full load of {_count(len(files))}{later}"
@@ -121,7 +128,7 @@ def _unread(listing: Listing, known: Known, since: datetime | None, most: int | 
     found, left = _oldest(find(), most)
     later = _left_for_later(listing)
     if not listing.listed:
-        return None, f"no files{later}"
+        return None, f"no files{_of_window(listing)}{later}"
     if not found:
         return None, f"all {_count(listing.listed)} were read before{later}"
     again = f", {replaced} of them replaced since they were read" if replaced else ""
@@ -162,6 +169,10 @@ def _noting(files: Iterable[SourceFile], recent: list[SourceFile], since: dateti
         if _is_recent(file, since):
             recent.append(file)
         yield file
+
+
+def _of_window(listing: Listing) -> str:
+    return f" of {listing.within.window}" if listing.within is not None else ""
 
 
 def _left_for_later(listing: Listing) -> str:

@@ -23,7 +23,7 @@ from lakelogic.plan.writes import (
 from lakelogic.table.adopt import Mode, adopt_files, find_commit, find_committed, find_table
 from lakelogic.table.delta_schema import plan_evolution
 from lakelogic.table.evolution import check_evolution
-from lakelogic.table.obstacles import adoption_obstacle, refuse_append_only
+from lakelogic.table.obstacles import adoption_obstacle, refuse_append_only, require_append_only
 from lakelogic.table.protocol import Commit, CommitId, EvolutionPolicy, TableLocation, TableShape
 from lakelogic.table.replaced import Replaced, find_replaced
 from lakelogic.table.spark_cdc import commit_cdc
@@ -52,6 +52,7 @@ class SparkDeltaTable:
         table = find_table(self.location.path)
         events = check_evolution(table, write, shape, policy)
         refuse_append_only(table, write)
+        require_append_only(table, shape)
         if isinstance(write, WriteMerge):
             check_merge(self._spark, self.location.path, write, files, shape)
         if isinstance(write, WriteScd2):

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from lakelogic.core.errors import CapabilityError, RunError
-from lakelogic.plan.writes import WriteOverwrite
+from lakelogic.core.errors import CapabilityError, PlanError, RunError
 from lakelogic.table.adopt import find_commit, find_table
 from lakelogic.table.commit_properties import commit_properties
-from lakelogic.table.obstacles import adoption_obstacle, refuse_append_only
+from lakelogic.table.obstacles import adoption_obstacle, takes_appends_only
 from lakelogic.table.protocol import CommitId, TableLocation
 from lakelogic.table.spark_staged import quoted, session_confs, spark_errors
 
@@ -41,7 +40,12 @@ def check_emptying(location: TableLocation, open_spark: Spark) -> None:
     table = find_table(location.path)
     if table is None:
         return
-    refuse_append_only(table, WriteOverwrite())
+    if takes_appends_only(table):
+        raise PlanError(
+            f"the table `{location.name}` only takes appends (delta.appendOnly), and is not emptied",
+            hint="reset what is made from it; to begin it anew, write to another target_path, or take the property off",
+            code="LL334",
+        )
     obstacle = adoption_obstacle(table, overwrite=True)
     if obstacle is not None and open_spark is None:
         raise CapabilityError(f"the table `{location.name}` has {obstacle}", hint="run it with --engine spark")

@@ -13,6 +13,7 @@ from deltalake import DeltaTable, Field
 
 from lakelogic.core.errors import PlanError
 from lakelogic.plan.writes import Write, WriteAppend
+from lakelogic.table.protocol import TableShape
 
 # Writer features that ask nothing of an adopted file, or whose use is looked up in properties and fields
 # below.
@@ -33,6 +34,7 @@ _KNOWN_FEATURES = frozenset(
         "allowColumnDefaults",
     )
 )
+_APPEND_ONLY = "delta.appendOnly"
 _PROPERTY_OBSTACLES = {
     "delta.enableRowTracking": "row tracking",
     "delta.enableIcebergCompatV1": "Iceberg compatibility",
@@ -79,10 +81,25 @@ def refuse_append_only(table: DeltaTable | None, write: Write) -> None:
     """Raise where a table takes appends only, and a write would change or remove rows."""
     if table is None or isinstance(write, WriteAppend) or getattr(write, "insert_only", False):
         return
-    if table.metadata().configuration.get("delta.appendOnly", "false").lower() == "true":
+    if takes_appends_only(table):
         raise PlanError(
             f"the table `{table.table_uri}` only takes appends (delta.appendOnly)",
             hint="use strategy append, or take the property off the table",
+            code="LL334",
+        )
+
+
+def takes_appends_only(table: DeltaTable) -> bool:
+    return table.metadata().configuration.get(_APPEND_ONLY, "false").lower() == "true"
+
+
+def require_append_only(table: DeltaTable | None, shape: TableShape) -> None:
+    """Raise where a contract says that a table takes appends only, and the table would take more."""
+    wanted = shape.properties.get(_APPEND_ONLY, "false").lower() == "true"
+    if table is not None and wanted and not takes_appends_only(table):
+        raise PlanError(
+            f"the table `{table.table_uri}` is to take appends only, and does not have `{_APPEND_ONLY}`",
+            hint="`lakelogic ddl --apply` gives it the property; until then others could change its rows",
             code="LL334",
         )
 

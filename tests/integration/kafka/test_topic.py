@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -184,3 +185,20 @@ def test_a_topic_that_lost_messages_or_was_made_anew_asks_for_a_decision(estate:
     estate.run("source.load_mode=full", 'source.kafka.starting_offsets={"0": 7}')
     assert estate.ids() == [1, 2, 4, 5, 6, 17, 18]
     assert estate.run().status == "no_new_data"
+
+
+def test_raw_bronze_keeps_every_message_as_it_was_sent(estate: Estate) -> None:
+    text = (
+        f'dataset: events\ninfo: {{ system: shop }}\nsource:\n  raw: true\n  kafka: {{ bootstrap_servers: "{BROKER}", '
+        f'topic: "{estate.topic}" }}\nmaterialization: {{ target_path: lake/events }}\n'
+    )
+    (estate.folder / "contract.yaml").write_text(text)
+    sent = ['{"id": 1,  "amount": 1.50}', "not json", "[1]", '{\n "id": 4\n}']
+    estate.send(*sent, None)
+    result = estate.run()
+    assert (result.counts.accepted, result.counts.quarantined) == (4, 0)
+    assert estate.run().status == "no_new_data"
+    rows = DeltaTable(estate.table).to_pyarrow_table().to_pylist()
+    assert sorted(row["raw_payload"] for row in rows) == sorted(sent)
+    assert {(row["source_system"], row["source_topic"]) for row in rows} == {("shop", estate.topic)}
+    assert {row["checksum"] for row in rows} == {sha256(value.encode()).hexdigest() for value in sent}

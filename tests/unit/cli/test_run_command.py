@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -39,6 +39,7 @@ class FakeProcessor:
     made_with: dict[str, Any] = field(default_factory=dict)
     ending: Exception | None = None
     result: dict[str, Any] = field(default_factory=lambda: dict(RESULT))
+    contract: Any = field(default_factory=lambda: SimpleNamespace(is_raw=False))
 
     def __call__(self, contract: object, **options: Any) -> FakeProcessor:
         self.made_with = {"contract": str(contract), **options}

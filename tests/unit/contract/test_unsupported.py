@@ -13,7 +13,6 @@ REFUSED = [
     "upstream: [{ dataset: a, freshness: { max_age: 6h } }]",
     "source: { type: api, path: x }",
     "source: { path: a, format: iceberg }",
-    "source: { path: a.csv, raw: true }",
     "source: { kafka: { bootstrap_servers: b, topic: t, schema_registry: r } }",
     "source: { kafka: { bootstrap_servers: b, topic: t, value_format: avro } }",
     "external_logic: { path: a.py }",

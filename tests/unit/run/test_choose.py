@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
 from lakelogic.contract import Contract, load_contract
-from lakelogic.core.errors import CapabilityError, RunError
+from lakelogic.core.errors import CapabilityError, PlanError, RunError
 from lakelogic.core.secrets import Secret
 from lakelogic.core.settings import Settings
-from lakelogic.core.slices import OffsetRange, Slice, TopicSlice
+from lakelogic.core.slices import FileSlice, OffsetRange, Slice, TopicSlice
+from lakelogic.core.window import window_of_days
 from lakelogic.record.journal import Holder, Journal, open_journal
 from lakelogic.run import choose as subject
 from lakelogic.run.choose import Asked, choose_slice, lost_slice
@@ -116,3 +117,28 @@ def test_a_client_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(RunError, match="confluent-kafka") as caught:
         describe_topic(Secret("b"), "t")
     assert (caught.value.problem.code, caught.value.problem.hint) == ("LL437", "pip install 'lakelogic[kafka]'")
+
+
+def test_a_window_of_raw_bronze_needs_files(tmp_path: Path, broker: Broker) -> None:
+    told, journal = contract(tmp_path, ", raw: true"), open_journal(str(tmp_path))
+    broker.bounds = Bounds(0, 5)
+    assert choose(told, journal) == offsets(0, 5)
+    with pytest.raises(PlanError, match="the source is a topic") as caught:
+        choose(told, journal, Asked("spark", whole=True, window=window_of_days(date(2026, 1, 1))))
+    assert caught.value.problem.code == "LL356"
+
+
+def test_what_a_window_of_raw_bronze_has_read_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text("dataset: d\nsource: { path: in, raw: true }\nmaterialization: { target_path: lake/d }\n")
+    for day in (1, 2):
+        (tmp_path / f"in/dt=2026-01-0{day}").mkdir(parents=True)
+        (tmp_path / f"in/dt=2026-01-0{day}/a.csv").write_text("a\n")
+    told, journal = load_contract(path), open_journal(str(tmp_path))
+    second = Asked("duckdb", whole=True, window=window_of_days(date(2026, 1, 2)))
+    chosen = choose(told, journal, second)
+    assert isinstance(chosen, FileSlice) and len(chosen.files) == 1
+    commit(journal, chosen, window=["2026-01-02", "2026-01-03"], unread=True)
+    assert choose(told, journal, second) is None
+    rest = choose(told, journal, Asked("duckdb"))
+    assert isinstance(rest, FileSlice) and [file.path[-16:] for file in rest.files] == ["2026-01-01/a.csv"]

@@ -43,7 +43,8 @@ def inspect_source(relations: Relations, spec: ReadSpec, slice_: Slice) -> Sourc
         return SourceFacts(inspect_database(spec.database), text=False)
     parse_options(spec.format, spec.options)
     if spec.format in TEXT_FORMATS:
-        return SourceFacts(text_columns(_visible(text_names(spec, _filled(slice_)), spec)), text=True)
+        names = _visible(text_names(spec, _filled(slice_)), spec)
+        return SourceFacts(text_columns(names), text=True, records=spec.raw)
     found = relations.describe(_typed(relations, spec, slice_))
     wanted = set(_visible([name for name, _ in found], spec))
     columns = to_columns([pair for pair in found if pair[0] in wanted])

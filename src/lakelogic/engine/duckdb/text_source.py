@@ -52,7 +52,7 @@ class TextSource:
     def _row(self, values: dict[str, str | None] | str, record: str, path: str) -> list[str | None]:
         if isinstance(values, str):
             return [*[None] * len(self.names), record, values, path]
-        return [*[values.get(name) for name in self.names], None, None, path]
+        return [*[values.get(name) for name in self.names], record if self.spec.raw else None, None, path]
 
     def _records(self, path: str) -> Iterator[Record]:
         encoding = parse_encoding(parse_options(self.spec.format, self.spec.options))

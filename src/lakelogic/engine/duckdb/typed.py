@@ -66,7 +66,7 @@ def _quotient(node: exp.Expr, session: Session) -> exp.Expr:
 
 def _json(node: exp.Expr, session: Session) -> exp.Expr:
     kind = _type_of(node.expressions[0], session)
-    if any(word in kind for word in ("DOUBLE", "FLOAT", "TIMESTAMP", "BLOB", "MAP")):
+    if any(word in kind for word in ("DOUBLE", "FLOAT", "DECIMAL", "TIMESTAMP", "BLOB", "MAP")):
         raise refused(f"to_json() of {kind}")
     return node
 

@@ -15,6 +15,12 @@ from lakelogic.plan.model import MALFORMED_COLUMN, RECORD_COLUMN, SOURCE_COLUMN
 
 LINE = "value"
 NOT_UTF8 = "not UTF-8"
+# Bytes that are not UTF-8, as \xNN: the record stays whole and the file stays valid.
+_READABLE = (
+    "CASE WHEN record IS NULL OR is_valid_utf8(record) THEN record ELSE array_join(transform("
+    "split(decode(CAST(record AS BINARY), 'ISO-8859-1'), ''), "
+    r"c -> CASE WHEN ascii(c) > 127 THEN concat('\\x', hex(encode(c, 'ISO-8859-1'))) ELSE c END), '') END"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +60,29 @@ def read_lines(spark: SparkSession, spec: LineSpec) -> tuple[DataFrame, Tally]:
     return counted.where(f"NOT ({skipped})"), tally
 
 
-def final_columns(names: Sequence[str], values: Sequence[str]) -> list[str]:
-    """The columns of a text source: values only where the record is sound, else the record itself."""
+def readable(record: str) -> str:
+    """SQL for a text that may hold bytes which are none."""
+    return _READABLE.replace("record", record)
+
+
+def final_columns(names: Sequence[str], values: Sequence[str], *, records: bool = False) -> list[str]:
+    """The columns of a text source: values only where the record is sound, else the record itself.
+
+    `records`: the record stands beside the values, too.
+    """
     sound = f"{MALFORMED_COLUMN} IS NULL"
     columns = [
         f"CASE WHEN {sound} THEN {value} END AS {quote(name)}" for name, value in zip(names, values, strict=True)
     ]
-    record = f"CASE WHEN {MALFORMED_COLUMN} IS NOT NULL THEN {LINE} END AS {RECORD_COLUMN}"
-    return [*columns, record, MALFORMED_COLUMN, SOURCE_COLUMN]
+    record = readable(LINE) if records else f"CASE WHEN {MALFORMED_COLUMN} IS NOT NULL THEN {LINE} END"
+    return [*columns, f"{record} AS {RECORD_COLUMN}", MALFORMED_COLUMN, SOURCE_COLUMN]
 
 
-def read_text(spark: SparkSession, paths: tuple[str, ...], encoding: str) -> Source:
+def read_text(spark: SparkSession, paths: tuple[str, ...], encoding: str, *, records: bool = False) -> Source:
     """Format `text`: every line is a record with the one column `value`."""
     lines, tally = read_lines(spark, LineSpec(paths, encoding))
     marked = lines.selectExpr("*", f"CASE WHEN NOT is_valid_utf8({LINE}) THEN '{NOT_UTF8}' END AS {MALFORMED_COLUMN}")
-    return Source(marked.selectExpr(*final_columns([LINE], [LINE])), (tally,))
+    return Source(marked.selectExpr(*final_columns([LINE], [LINE], records=records)), (tally,))
 
 
 def union(sources: Sequence[Source]) -> Source:

@@ -12,6 +12,7 @@ from lakelogic.core.keys import MaskKeys
 from lakelogic.engine.protocol import StageInput
 from lakelogic.engine.spark.files import join_path, list_written, read_staged
 from lakelogic.engine.spark.instants import by_reference
+from lakelogic.engine.spark.lines import readable
 from lakelogic.engine.spark.masking import apply_masking
 from lakelogic.engine.spark.relations import Relations
 from lakelogic.engine.spark.stage import observe, read_observations, write_files
@@ -20,13 +21,6 @@ from lakelogic.plan.files import StagedFile
 from lakelogic.plan.fold import RECORD, REJECTED_RELATION, UNFOLDED_RELATION
 from lakelogic.plan.model import KEPT_COLUMN, Stage
 from lakelogic.plan.types import named
-
-# Bytes that are not UTF-8, as \xNN: the record stays whole and the file stays valid.
-_READABLE = (
-    "CASE WHEN record IS NULL OR is_valid_utf8(record) THEN record ELSE array_join(transform("
-    "split(decode(CAST(record AS BINARY), 'ISO-8859-1'), ''), "
-    r"c -> CASE WHEN ascii(c) > 127 THEN concat('\\x', hex(encode(c, 'ISO-8859-1'))) ELSE c END), '') END"
-)
 
 
 def write_rejected(
@@ -49,7 +43,7 @@ def _with_readable_records(unfolded: DataFrame) -> DataFrame:
     record = f"{KEPT_COLUMN}{RECORD}"
     if record not in unfolded.columns:
         return unfolded
-    return unfolded.withColumn(record, sf.expr(_READABLE.replace("record", record)))
+    return unfolded.withColumn(record, sf.expr(readable(record)))
 
 
 def _joined_arrays(node: exp.Expr) -> exp.Expr:

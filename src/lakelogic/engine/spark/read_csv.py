@@ -57,12 +57,23 @@ def all_names(groups: Sequence[CsvGroup]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for group in groups for name in group.names))
 
 
-def read_csv(spark: SparkSession, groups: Sequence[CsvGroup], options: CsvOptions, names: Sequence[str]) -> Source:
-    read = _read_multi_line if options.multi_line else _read_group
-    return union([read(spark, group, options, names) for group in groups])
+def read_csv(
+    spark: SparkSession,
+    groups: Sequence[CsvGroup],
+    options: CsvOptions,
+    names: Sequence[str],
+    *,
+    records: bool = False,
+) -> Source:
+    """All groups as one source; `records` that span lines cannot be kept beside their values."""
+    if options.multi_line:
+        return union([_read_multi_line(spark, group, options, names) for group in groups])
+    return union([_read_group(spark, group, options, names, records) for group in groups])
 
 
-def _read_group(spark: SparkSession, group: CsvGroup, options: CsvOptions, names: Sequence[str]) -> Source:
+def _read_group(
+    spark: SparkSession, group: CsvGroup, options: CsvOptions, names: Sequence[str], records: bool
+) -> Source:
     skip = ("",) if group.header is None else ("", group.header)
     lines, tally = read_lines(spark, LineSpec(group.paths, options.encoding, skip))
     schema = ", ".join(f"{quote(name)} STRING" for name in (*group.names, _CORRUPT))
@@ -73,7 +84,7 @@ def _read_group(spark: SparkSession, group: CsvGroup, options: CsvOptions, names
     )
     marked = parsed.selectExpr("*", f"{_malformed(len(group.names), options)} AS {MALFORMED_COLUMN}")
     values = [f"r.{quote(name)}" if name in group.names else "CAST(NULL AS STRING)" for name in names]
-    return Source(marked.selectExpr(*final_columns(names, values)), (tally,))
+    return Source(marked.selectExpr(*final_columns(names, values, records=records)), (tally,))
 
 
 def _read_multi_line(spark: SparkSession, group: CsvGroup, options: CsvOptions, names: Sequence[str]) -> Source:

@@ -39,28 +39,34 @@ def sample_keys(spark: SparkSession, paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(keys)
 
 
-def read_jsonl(spark: SparkSession, paths: tuple[str, ...], encoding: str, names: Sequence[str]) -> Source:
+def read_jsonl(
+    spark: SparkSession, paths: tuple[str, ...], encoding: str, names: Sequence[str], *, records: bool = False
+) -> Source:
     """One object per line."""
     lines, tally = read_lines(spark, LineSpec(paths, encoding))
-    return Source(parse_objects(lines, names), (tally,))
+    return Source(parse_objects(lines, names, records=records), (tally,))
 
 
-def read_json(spark: SparkSession, paths: tuple[str, ...], encoding: str, names: Sequence[str]) -> list[Source]:
+def read_json(
+    spark: SparkSession, paths: tuple[str, ...], encoding: str, names: Sequence[str], *, records: bool = False
+) -> list[Source]:
     """Documents: an array of objects, one object, or objects one after the other."""
     by_line = tuple(path for path in paths if _object_per_line(spark, path))
     documents = tuple(path for path in paths if path not in by_line)
-    sources = [read_jsonl(spark, by_line, encoding, names)] if by_line else []
-    return [*sources, *([_read_documents(spark, documents, encoding, names)] if documents else [])]
+    sources = [read_jsonl(spark, by_line, encoding, names, records=records)] if by_line else []
+    return [*sources, *([_read_documents(spark, documents, encoding, names, records)] if documents else [])]
 
 
-def _read_documents(spark: SparkSession, paths: tuple[str, ...], encoding: str, names: Sequence[str]) -> Source:
+def _read_documents(
+    spark: SparkSession, paths: tuple[str, ...], encoding: str, names: Sequence[str], records: bool
+) -> Source:
     documents, _ = read_lines(spark, LineSpec(paths, encoding, whole=True))
     marked = documents.selectExpr(LINE, SOURCE_COLUMN, f"{_mark_floats()} AS marked").where(f"trim({LINE}) <> ''")
     elements = marked.selectExpr(f"explode(coalesce({_elements()}, array({LINE}))) AS element", SOURCE_COLUMN)
     # A NULL element is a record too, and a malformed one.
     lines = elements.selectExpr(f"coalesce({_unmark('element')}, 'null') AS {LINE}", SOURCE_COLUMN)
     counted, tally = take_tally(lines, {"lines": sf.count(sf.lit(1))})
-    return Source(parse_objects(counted, names), (tally,))
+    return Source(parse_objects(counted, names, records=records), (tally,))
 
 
 def _elements() -> str:
@@ -75,7 +81,7 @@ def _elements() -> str:
     )
 
 
-def parse_objects(lines: DataFrame, names: Sequence[str]) -> DataFrame:
+def parse_objects(lines: DataFrame, names: Sequence[str], *, records: bool = False) -> DataFrame:
     """Parse each line inside brackets: so what follows the object on its line is an error, not lost."""
     fields = ", ".join(f"{quote(name)}: STRING" for name in names) or "_lakelogic_none: STRING"
     schema = literal(f"ARRAY<STRUCT<{fields}>>")
@@ -90,7 +96,7 @@ def parse_objects(lines: DataFrame, names: Sequence[str]) -> DataFrame:
     reason = f"CASE WHEN NOT is_valid_utf8({LINE}) THEN '{NOT_UTF8}' WHEN r IS NULL THEN 'not valid JSON' END"
     checked = single.selectExpr("*", f"{reason} AS {MALFORMED_COLUMN}")
     values = [_unmark(f"r.{quote(name)}", "rewritten AND ") for name in names]
-    return checked.selectExpr(*final_columns(names, values))
+    return checked.selectExpr(*final_columns(names, values, records=records))
 
 
 def _mark_floats() -> str:

@@ -34,7 +34,7 @@ def read_topic(spark: SparkSession, slice_: TopicSlice, spec: ReadSpec, names: S
     # A tombstone tells Kafka's compaction to forget a key. What happened to the row stands in the message before.
     counts = {"lines": sf.count(sf.lit(1)), "skipped": sf.count_if(sf.col(LINE).isNull())}
     counted, tally = take_tally(_lines(spark, slice_, spec), counts)
-    return Source(parse_objects(counted.where(f"{LINE} IS NOT NULL"), names), (tally,))
+    return Source(parse_objects(counted.where(f"{LINE} IS NOT NULL"), names, records=spec.raw), (tally,))
 
 
 def _lines(spark: SparkSession, slice_: TopicSlice, spec: ReadSpec) -> DataFrame:

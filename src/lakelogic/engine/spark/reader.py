@@ -32,6 +32,7 @@ from lakelogic.plan.model import (
 )
 
 TEXT_FORMATS = ("csv", "json", "jsonl", "text", "xml")
+_LINES = ("csv", "json", "jsonl", "text")  # formats whose records are texts of their own
 _SUFFIXES = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -53,9 +54,10 @@ def inspect_source(spark: SparkSession, spec: ReadSpec, slice_: Slice) -> Source
         return SourceFacts(inspect_database(spark, spec.database), text=False)
     if spec.format in TEXT_FORMATS:
         names = _text_names(spark, spec, _filled(slice_))
-        return SourceFacts(text_columns(_visible(names, spec)), text=True)
+        return SourceFacts(text_columns(_visible(names, spec)), text=True, records=_keeps_records(spec))
     if isinstance(slice_, TopicSlice):
-        return SourceFacts(text_columns(_visible(_topic_names(spark, spec, slice_), spec)), text=True)
+        names = _topic_names(spark, spec, slice_)
+        return SourceFacts(text_columns(_visible(names, spec)), text=True, records=spec.raw)
     frame = _open_typed(spark, spec, slice_)
     wanted = set(_visible(frame.columns, spec))
     return SourceFacts(tuple(column for column in to_columns(frame.schema) if column.name in wanted), text=False)
@@ -105,14 +107,15 @@ def _read_text_format(spark: SparkSession, spec: ReadSpec, paths: tuple[str, ...
         case "csv":
             options = parse_csv_options(spec.options)
             groups = group_files(spark, paths, options, spec.declared)
-            return read_csv(spark, groups, options, names) if groups else _nothing(spark, names)
+            return read_csv(spark, groups, options, names, records=spec.raw) if groups else _nothing(spark, names)
         case "jsonl":
-            return read_jsonl(spark, paths, parse_encoding(parse_options("jsonl", spec.options)), names)
+            encoding = parse_encoding(parse_options("jsonl", spec.options))
+            return read_jsonl(spark, paths, encoding, names, records=spec.raw)
         case "json":
             encoding = parse_encoding(parse_options("json", spec.options))
-            return union(read_json(spark, paths, encoding, names))
+            return union(read_json(spark, paths, encoding, names, records=spec.raw))
         case "text":
-            return read_text(spark, paths, parse_encoding(parse_options("text", spec.options)))
+            return read_text(spark, paths, parse_encoding(parse_options("text", spec.options)), records=spec.raw)
         case _:
             return read_xml(spark, paths, parse_options("xml", spec.options), names)
 
@@ -129,6 +132,12 @@ def _text_names(spark: SparkSession, spec: ReadSpec, paths: tuple[str, ...]) -> 
         case _:
             given = parse_options("xml", spec.options)
             return tuple(dict.fromkeys((*spec.declared, *xml_names(spark, paths, given))))
+
+
+def _keeps_records(spec: ReadSpec) -> bool:
+    """Whether every record comes as it was read; one that spans lines is told by its values only."""
+    spans = spec.format == "csv" and parse_csv_options(spec.options).multi_line
+    return spec.raw and spec.format in _LINES and not spans
 
 
 def _topic_names(spark: SparkSession, spec: ReadSpec, slice_: TopicSlice) -> tuple[str, ...]:
