@@ -17,6 +17,8 @@ def row_records(plan: Plan, ledger: Ledger, failed: Mapping[str, int]) -> tuple[
     judged = [step.rows_in for step in ledger.steps if is_split(step)]
     found: dict[str, RuleRecord] = {}
     for stage, rows in zip(plan.stages, judged, strict=True):
+        # A rule that could not be computed fails under the rule's name, and the rule keeps its own category.
+        declared = {check.name: check.category for check in stage.checks if check.kind != "rule_error"}
         for check in stage.checks:
             count = failed.get(check.name, 0)
             record = RuleRecord(
@@ -25,7 +27,7 @@ def row_records(plan: Plan, ledger: Ledger, failed: Mapping[str, int]) -> tuple[
                 check.severity,
                 count,
                 count == 0,
-                category=check.category,
+                category=declared.get(check.name, check.category),
                 phase=check.phase,
                 evaluated=rows > 0,
                 judged=rows,

@@ -39,7 +39,7 @@ transformations:
 quality:
   max_quarantine_ratio: 0.5
   row_rules:
-    - {{ name: positive, sql: "amount > 0", category: validity }}
+    - {{ name: positive, sql: "100 / amount > 0", category: validity }}
     - {{ name: small, sql: "double_amount < 100", severity: warning }}
   dataset_rules:
     - unique: [order_id]
