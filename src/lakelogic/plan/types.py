@@ -57,7 +57,12 @@ def _type_sql(type_: exp.DataType) -> str:
 
 def parse_type(text: str) -> exp.DataType | None:
     """Read a contract type such as `decimal(12,2)`; None when it is not one of ours."""
-    name = text.strip().lower()
+    found = _parsed(text.strip().lower())
+    return found.copy() if found is not None else None
+
+
+@lru_cache(maxsize=512)
+def _parsed(name: str) -> exp.DataType | None:
     if name == "decimal":
         name = "decimal(38,18)"
     try:
