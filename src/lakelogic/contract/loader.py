@@ -101,7 +101,8 @@ def _build(tree: YamlMap, file: str, surroundings: Surroundings, found: Sequence
     problems += _mistakes_in_other_layers(base, surroundings)
     if contract is None:
         return Draft(None, tuple(problems))
-    positions = contract._positions = Positions(file, filled.tree, (*filled.hidden, *above.hidden))
+    hidden = (*filled.hidden, *above.hidden)
+    positions = contract._positions = Positions(file, filled.tree, hidden, tuple(above.roots.items()))
     together = [*find_unsupported(contract), *_not_seen_before(check_contract(contract), problems)]
     problems += [_hide_filled(problem, positions) for problem in together]
     return Draft(contract, tuple(problems))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from lakelogic.contract.layers import deep_copy, merge
 from lakelogic.contract.model_of_tree import make_model
 from lakelogic.contract.system import System
 from lakelogic.contract.yaml_tree import Mark, YamlList, YamlMap
-from lakelogic.core.errors import Problem
+from lakelogic.core.errors import Place, Problem
 from lakelogic.core.interpolate import interpolate
 from lakelogic.core.secrets import SecretStore
 
@@ -42,6 +42,7 @@ class Above:
 
     tree: YamlMap | None = field(default=None, repr=False)
     storage: Mapping[str, str] = field(default_factory=dict, repr=False)
+    roots: Mapping[str, Place] = field(default_factory=dict, repr=False)  # where each of them is named
     environments: frozenset[str] = frozenset()
     problems: tuple[Problem, ...] = ()
     hidden: tuple[tuple[str, str], ...] = field(default=(), repr=False)
@@ -91,7 +92,7 @@ class MeshFiles:
     def _lay_block(self, above: Above, block: YamlMap, folder: str) -> Above:
         shape = contract_shape(block)
         tree = merge(above.tree, shape) if above.tree is not None else shape
-        storage = dict(above.storage)
+        storage, named = dict(above.storage), dict(above.roots)
         problems: list[Problem] = []
         hidden: list[tuple[str, str]] = []
         roots = block.get("storage")
@@ -106,8 +107,8 @@ class MeshFiles:
                 problems.append(Problem("LL133", "a secret cannot stand here", mark.place(f"storage.{name}"), hint))
                 continue
             hidden += filled.hidden
-            storage[name] = _rooted(filled.text, folder)
-        return Above(tree, storage, above.environments, (*above.problems, *problems), (*above.hidden, *hidden))
+            storage[name], named[name] = _rooted(filled.text, folder), mark.place(f"storage.{name}")
+        return Above(tree, storage, named, above.environments, (*above.problems, *problems), (*above.hidden, *hidden))
 
 
 def check_file(tree: YamlMap, name: str) -> list[Problem]:
@@ -180,4 +181,4 @@ def _shown(path: str) -> str:
 
 def _with(above: Above, *, problems: list[Problem], environments: frozenset[str] = frozenset()) -> Above:
     known = above.environments | environments
-    return Above(above.tree, above.storage, known, (*above.problems, *problems), above.hidden)
+    return replace(above, environments=known, problems=(*above.problems, *problems))

@@ -41,6 +41,7 @@ class Positions:
     file: str = "contract.yaml"
     tree: YamlMap | None = field(default=None, repr=False)
     hidden: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    roots: tuple[tuple[str, Place], ...] = field(default=(), repr=False)  # of storage, by name
 
     def at(self, path: str) -> Place:
         found = self._find(path)
@@ -59,7 +60,8 @@ class Positions:
     def inherited(self) -> tuple[tuple[str, str], ...]:
         """Values that another file, a layer or the command line gave: their paths, and who said so."""
         found = inherited_values(self.tree, self.file)
-        return tuple((path, mark.origin or str(mark.place())) for path, mark in found)
+        values = [(path, mark.origin or str(mark.place())) for path, mark in found]
+        return (*values, *[(f"storage.{name}", str(place)) for name, place in self.roots])
 
     def written(self, path: str) -> str | None:
         """A text value as the author wrote it, with its `${...}`."""

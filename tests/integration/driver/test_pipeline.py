@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from deltalake import DeltaTable
 from tests.integration.driver.estates import land, write_estate
 
+from lakelogic import DataProcessor
 from lakelogic.core.errors import ContractError
 from lakelogic.core.settings import Settings
 from lakelogic.driver.checks import build_dag
@@ -154,13 +156,25 @@ def test_a_dry_run_tells_the_order_and_touches_nothing(tmp_path: Path) -> None:
 
 def test_windows_that_a_contract_cannot_have_are_refused_before_anything_runs(tmp_path: Path) -> None:
     registry = write_estate(tmp_path, 1)
-    from datetime import date
-
     request = replace(REQUEST, window="range", span=Span(date(2026, 2, 1), date(2026, 2, 5)))
     with pytest.raises(ContractError) as error:
         ready(registry, request=request)
     assert len(error.value.problems) == 4
     assert all("a window needs to know the date of a row" in problem.message for problem in error.value.problems)
+
+
+def test_a_contract_by_itself_inherits_and_links_as_in_a_pipeline(tmp_path: Path) -> None:
+    together, alone = tmp_path / "together", tmp_path / "alone"
+    run(write_estate(together, 1))
+    contracts = write_estate(alone, 1).parent
+    for name in ("ref_countries", "bronze_e000", "silver_e000", "gold_e000"):
+        with DataProcessor(contracts / f"{name}.yaml", settings=SETTINGS) as processor:
+            assert (processor.run().status, processor.contract.info.owner) == ("succeeded", "sales@example.com")
+    tables = [DeltaTable(str(each / "lake" / "gold_e000")).to_pyarrow_table() for each in (together, alone)]
+    wanted = ["id", "country_name", "amount"]
+    assert tables[0].select(wanted).sort_by("id") == tables[1].select(wanted).sort_by("id")
+    with DataProcessor(contracts / "silver_e000.yaml", settings=SETTINGS) as processor:
+        assert processor.run().status == "no_new_data"
 
 
 Lakelogic = Callable[..., Any]

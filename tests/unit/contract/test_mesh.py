@@ -91,6 +91,7 @@ def test_every_inherited_value_says_where_it_stands(estate: Path) -> None:
     assert inherited["service_levels.availability"] == "_domain.yaml:6:54"
     assert inherited["service_levels.freshness_hours"] == "_system.yaml:6:36"
     assert inherited["quality.on_null"] == "_system.yaml:8:23"
+    assert inherited["storage.lake"] == "_system.yaml:4:18"
     assert "dataset" not in inherited and "source.path" not in inherited
     assert contract.origin("quality.on_null").endswith("_system.yaml:8:23")
 
