@@ -128,21 +128,32 @@ def _numbers(ledger: Ledger | None, result: RunResult | None) -> dict[str, Any]:
 
 def _input(run: Run, batch: Batch | None) -> dict[str, Any]:
     """What the run was to read: window, source and slice."""
-    window, source = run.context.window, run.contract.source
-    topic = source.kafka.topic if source and source.kafka and run.context.source is None else None
+    window = run.context.window
     read = batch.slice if batch else None
     files = read.files if isinstance(read, FileSlice) else None
     return {
         "window_start": window.start if window else None,
         "window_end": window.end if window else None,
         "window_zone": window.zone if window else None,
-        "source": redact(topic or run.places.source or "") or None,
+        "source": redact(run.places.source or _remote_source(run) or "") or None,
         "source_slice": describe_slice(read) if read else None,
         "source_files": len(files) if files is not None else None,
         "source_bytes": sum(file.size for file in files) if files is not None else None,
         "batch": batch.number if batch else None,
         "fingerprint": batch.fingerprint if batch else None,
     }
+
+
+def _remote_source(run: Run) -> str | None:
+    """A source that has no path; never its address, which may have a password in it."""
+    source = run.contract.source
+    if source is None:
+        return None
+    if source.kafka is not None:
+        return f"kafka topic {source.kafka.topic}"
+    if source.database is not None:
+        return f"database table {source.database.table}" if source.database.table else "database query"
+    return None
 
 
 def _output(run: Run, result: RunResult | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -244,3 +245,18 @@ def test_rows_are_forgotten_while_others_write(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(16)))
     assert sorted(r.run_id for r in read_runs(log, limit=None)) == sorted(f"n{number}" for number in range(16))
+
+
+def test_a_database_is_named_without_its_address(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "shop.db") as connection:
+        connection.execute("CREATE TABLE orders (id INTEGER, day TEXT)")
+        connection.execute("INSERT INTO orders VALUES (1, '2026-03-01')")
+    contract = tmp_path / "shop.yaml"
+    contract.write_text(
+        "dataset: shop\nsource: { path: 'sqlite:///shop.db', database: { table: orders } }\n"
+        "model: { fields: [{ name: id, type: long }] }\nmaterialization: { target_path: lake/shop }\n"
+    )
+    run(contract)
+    [record] = read_runs(log_of(contract))
+    assert (record.source, record.source_slice) == ("database table orders", "all rows of sqlite:orders")
+    assert (record.source_files, record.source_bytes) == (None, None)
