@@ -42,7 +42,9 @@ def forget_runs_before(folder: str, name: str, instant: datetime) -> int:
     early = f"recorded_at < {text}"
     if _has_start(table):
         early = f"started_at < {text} OR (started_at IS NULL AND {early})"
-    return delete_rows(table, early)
+    count = count_runs_before(folder, name, instant)
+    delete_rows(table, early)
+    return count
 
 
 def _has_start(table: DeltaTable) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
-from deltalake import CommitProperties, DeltaTable
+from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.exceptions import DeltaError
 
 from lakelogic.contract.duration import parse_duration
@@ -157,8 +157,12 @@ def count_rows_before(table: DeltaTable, column: str, instant: datetime) -> int:
 def delete_rows_before(table: DeltaTable, column: str, instant: datetime) -> int:
     """Delete rows in one commit; their files stay until they are old enough to be removed."""
     said = CommitProperties(custom_metadata={"userMetadata": json.dumps({"deleted_before": instant.isoformat()})})
-    done = table.delete(f"\"{column}\" < '{instant:%Y-%m-%dT%H:%M:%S.%fZ}'", commit_properties=said)
-    return int(done["num_deleted_rows"])
+    count = count_rows_before(table, column, instant)
+    # Not `table.delete`: it leaves texts as views in the files that it writes again, and Arrow cannot filter by those.
+    nothing = table.to_pyarrow_dataset().schema.empty_table()
+    old = f"\"{column}\" < '{instant:%Y-%m-%dT%H:%M:%S.%fZ}'"
+    write_deltalake(table, nothing, mode="overwrite", predicate=old, commit_properties=said)
+    return count
 
 
 def remove_files(root: str, names: Iterable[str]) -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow.dataset as ds
 import pytest
 from deltalake import DeltaTable
 
@@ -182,3 +183,19 @@ def test_a_lost_journal_is_a_full_load_and_loses_nothing(tmp_path: Path) -> None
     result = load(contract, 2)
     assert (result.counts.accepted, sum(rows(contract).values())) == (3, 5)
     assert table(contract).transaction_version("lakelogic:orders") == 3
+
+
+def test_the_quarantine_can_be_searched_after_some_of_its_rows_were_forgotten(tmp_path: Path) -> None:
+    """Old and young rows in one file: what is left of it is written again."""
+    contract = estate(tmp_path, batches=4)
+    (tmp_path / "landing/old.csv").write_text("order_id,amount,day\n7,-1,\n")
+    long_ago = FixedClock(datetime.now(UTC) - timedelta(days=60))
+    with DataProcessor(contract, engine="duckdb", clock=long_ago) as processor:
+        processor.run()
+    contract.write_text(CONTRACT.replace("quarantine: { retention: 30d }\n", ""))
+    assert keep(contract)["quarantine", "compact"].result == {"files_removed": 5, "files_added": 1}
+    contract.write_text(CONTRACT)
+    assert keep(contract)["quarantine", "retention"].result == {"rows_deleted": 1}
+    left = table(contract, "orders_quarantine").to_pyarrow_dataset()
+    assert left.count_rows(filter=ds.field("order_id") == "7") == 0
+    assert left.count_rows(filter=ds.field("order_id") != "7") == 4

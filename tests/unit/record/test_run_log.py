@@ -10,7 +10,7 @@ from pathlib import Path
 from deltalake import DeltaTable
 
 from lakelogic.core.events import Event
-from lakelogic.record.control_table import COMPACT_EVERY
+from lakelogic.record.control_table import COMPACT_EVERY, compact_control_table
 from lakelogic.record.ledger import LedgerStep
 from lakelogic.record.run_log import (
     RuleRecord,
@@ -21,6 +21,7 @@ from lakelogic.record.run_log import (
     read_runs,
     read_steps,
 )
+from lakelogic.record.run_retention import forget_runs_before
 from lakelogic.record.run_schema import LOG_TABLES
 
 NOW = datetime(2026, 3, 28, 12, 0, tzinfo=UTC)
@@ -136,3 +137,21 @@ def test_a_log_of_many_runs_stays_in_few_files_and_loses_none(tmp_path: Path) ->
     assert len(read_runs(str(tmp_path), limit=None)) == COMPACT_EVERY + 5
     assert len(DeltaTable(str(tmp_path / "runs")).file_uris()) < 10
     assert len(list((tmp_path / "runs" / "_delta_log").glob("*.checkpoint.parquet"))) >= 1
+
+
+def test_a_log_can_be_searched_after_some_of_its_rows_were_forgotten(tmp_path: Path) -> None:
+    """Old and young runs in one file: what is left of it is written again."""
+    log = str(tmp_path)
+    for number in range(4):
+        start = NOW - timedelta(days=100 * number)
+        append_run(log, replace(RUN, run_id=f"r{number}", started_at=start), rules=RULES, steps=STEPS)
+    for name in ("runs", "rules", "steps"):
+        compact_control_table(DeltaTable(str(tmp_path / name)))
+        assert len(DeltaTable(str(tmp_path / name)).file_uris()) == 1
+        assert forget_runs_before(log, name, NOW - timedelta(days=150)) in (2, 4)
+    assert [run.run_id for run in read_runs(log, dataset="customers", status="succeeded")] == ["r0", "r1"]
+    assert [run.run_id for run in read_runs(log, prefix="r1")] == ["r1"]
+    assert read_rules(log, run_id="r1") == RULES
+    assert read_rules(log, run_id="r2") == ()
+    append_run(log, replace(RUN, run_id="r1"), rules=RULES, resumed=True)
+    assert len(read_rules(log, run_id="r1")) == len(RULES)
