@@ -16,7 +16,7 @@ COMPACT_EVERY = 50
 _ATTEMPTS = 8
 # A file of this size is left alone from then on; otherwise each compaction would write years of records again.
 _FILE_BYTES = 16 * 1024 * 1024
-# Rows come in the order of time: whoever looks for one run reads a few of these groups, not the file.
+# Rows come mostly in the order of time: whoever looks for one run reads some of these groups, not the file.
 _WRITING = WriterProperties(compression="ZSTD", max_row_group_size=20_000)
 # Nobody reads old versions of these tables, and a long log makes every opening slower.
 _CONFIGURATION = {"delta.checkpointInterval": "25", "delta.logRetentionDuration": "interval 1 days"}
