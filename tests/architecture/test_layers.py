@@ -26,8 +26,6 @@ ALLOWED_CALLS = {
     "engine/duckdb/reader.py": "a polars LazyFrame that the caller handed over; DuckDB runs in this process",
     "engine/spark/archive.py": "a script that set-up runs on twenty made-up rows",
     "engine/spark/engine.py": "one row of numbers, the dataset checks",
-    "engine/spark/files.py": "one row per staged file",
-    "engine/spark/paths.py": "names of files",
     "engine/spark/read_table.py": "file actions of a Delta log",
     "engine/spark/tally.py": "one row of aggregates",
 }

@@ -22,16 +22,17 @@ EXIT_NOT_READY = 4
 
 
 class Extra(StrEnum):
-    """Packages that only some sources need."""
+    """Packages that only some sources and targets need."""
 
     KAFKA = "kafka"
     POSTGRESQL = "postgresql"
     MYSQL = "mysql"
     SQLITE = "sqlite"
     MSSQL = "mssql"
+    S3 = "s3"
 
 
-With = Annotated[list[Extra] | None, typer.Option("--with", help="Also fetch what this kind of source needs.")]
+With = Annotated[list[Extra] | None, typer.Option("--with", help="Also fetch what this kind of place needs.")]
 
 
 def setup_command(with_: With = None, quiet: Quiet = False, debug: Debug = False) -> None:
@@ -42,6 +43,7 @@ def setup_command(with_: With = None, quiet: Quiet = False, debug: Debug = False
       lakelogic setup
       lakelogic setup --with kafka
       lakelogic setup --with postgresql --with mysql
+      lakelogic setup --with s3
       DEFAULT_ARTIFACT_REPOSITORY=https://maven.example/repo lakelogic setup
     """
     from lakelogic.core.settings import read_settings

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from zoneinfo import available_timezones
 
+from lakelogic.contract.bucket_credentials import check_credentials
 from lakelogic.contract.change_events import check_change_events
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.database import check_database
@@ -28,9 +29,14 @@ def check_contract(contract: Contract) -> Iterator[Problem]:
         _links_have_a_place, _limits_are_in_order, _source_is_complete, _bins_have_limits, _masking_fits,
         _overwrite_fits, _reconcile_fits,
         _merge_agrees, check_change_events, check_watermark, check_database, check_raw,
-        _history_is_declared,
+        _history_is_declared, _credentials_are_sound,
     )  # fmt: skip
     return chain.from_iterable(check(contract) for check in checks)
+
+
+def _credentials_are_sound(contract: Contract) -> Iterator[Problem]:
+    for path, message, hint in check_credentials(contract.credentials):
+        yield Problem("LL160", message, contract.at(path), hint)
 
 
 def _names_are_unique(contract: Contract) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
+from lakelogic.contract.bucket_credentials import BucketCredentials
 from lakelogic.contract.governance import BreakingChangePolicy, Compliance, Cost
 from lakelogic.contract.grammar import ContractModel, FreeForm, Setting, Text, Texts, Version, block
 from lakelogic.contract.info import EngineName, Info
@@ -62,6 +63,7 @@ class Contract(ContractModel):
     environments: dict[str, FreeForm] = Field(default_factory=dict)
     tests: tuple[ContractTest, ...] = ()
     spark: dict[str, Setting] = Field(default_factory=dict)
+    credentials: tuple[BucketCredentials, ...] = ()
 
     _positions: Positions = PrivateAttr(default_factory=Positions)
 

@@ -16,7 +16,7 @@ from lakelogic.core.secrets import Secret, SecretStore
 # What goes to a library as it is. Everything else ends up in plans, tables or messages.
 _SETTINGS = (
     "source.options.*", "source.database.url", "source.kafka.bootstrap_servers",
-    "source.kafka.schema_registry", "links.*.options.*", "spark.*",
+    "source.kafka.schema_registry", "links.*.options.*", "spark.*", "credentials.*",
     "notifications.*.to*", "metadata.*", "external_logic.args.*",
 )  # fmt: skip
 _LONG = 8
@@ -73,7 +73,7 @@ class _Filler:
         self.hidden += result.hidden
         setting = any(fnmatchcase(path, pattern) for pattern in _SETTINGS) or _is_address(path, result.text)
         if result.secret and not setting:
-            hint = "secrets may stand in `source.options`, `source.database.url`, `links.*.options` and `spark`"
+            hint = "secrets may stand in `credentials`, `spark`, `source.database.url` and the `options` of sources and links"
             self.problems.append(Problem("LL133", "a secret cannot stand here", place, hint))
             parent[key] = text
         elif result.hidden and setting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,9 +25,9 @@ class Settings:
 
     engine: str | None = None
     env: str | None = None  # which entry of `environments` a contract takes
-    root: Path | None = None  # what relative paths of a contract are relative to; else its folder
-    warehouse: Path | None = None  # where catalog names without a catalog live; else `lakehouse` beside the contract
-    state: Path | None = None  # parent of the control tables; else beside the target
+    root: str | None = None  # what relative paths of a contract are relative to; else its folder
+    warehouse: str | None = None  # where catalog names without a catalog live; else `lakehouse` beside the contract
+    state: str | None = None  # parent of the control tables; else beside the target
     master: str | None = None  # Spark master
     remote: str | None = None  # Spark Connect address
     jars: Path = Path("jars")  # folder of Spark jars
@@ -63,9 +64,9 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     return Settings(
         engine=_choice(given, "LAKELOGIC_ENGINE", ENGINES),
         env=given.get("LAKELOGIC_ENV"),
-        root=_path(given, "LAKELOGIC_ROOT"),
-        warehouse=_path(given, "LAKELOGIC_WAREHOUSE"),
-        state=_path(given, "LAKELOGIC_STATE"),
+        root=_folder(given, "LAKELOGIC_ROOT"),
+        warehouse=_folder(given, "LAKELOGIC_WAREHOUSE"),
+        state=_folder(given, "LAKELOGIC_STATE"),
         master=given.get("LAKELOGIC_MASTER"),
         remote=given.get("LAKELOGIC_REMOTE"),
         jars=jars or user_cache(environ) / "jars",
@@ -85,6 +86,12 @@ def user_cache(environ: Mapping[str, str]) -> Path:
 
 def _path(given: Mapping[str, str], name: str) -> Path | None:
     return Path(given[name]).expanduser() if name in given else None
+
+
+def _folder(given: Mapping[str, str], name: str) -> str | None:
+    """A folder that may lie on an object store; a Path would take one of its slashes."""
+    value = given.get(name)
+    return value if value is None or "://" in value else os.path.expanduser(value)
 
 
 def _choice(given: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str | None:

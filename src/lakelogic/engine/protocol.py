@@ -73,6 +73,9 @@ class StageInput:
 class Engine(Protocol):
     name: str
 
+    def reach(self, paths: Sequence[str]) -> None:
+        """Be able to read and write at these paths; called before any of them is used, as often as wanted."""
+
     def inspect(self, spec: ReadSpec, slice: Slice) -> SourceFacts: ...
 
     def inspect_link(self, link: LinkRead) -> tuple[Column, ...]: ...

@@ -116,10 +116,12 @@ def _folders(settings: Settings, environ: Mapping[str, str]) -> tuple[Finding, .
         "working folder": Path.cwd(),
         "temporary folder": Path(tempfile.gettempdir()),
         "cache": user_cache(environ),
-        "warehouse": settings.warehouse,
-        "state": settings.state,
     }
-    return tuple(_folder(name, path) for name, path in folders.items() if path is not None)
+    for name, given in (("warehouse", settings.warehouse), ("state", settings.state)):
+        # What lies on an object store is asked when a run enters it.
+        if given is not None and "://" not in given:
+            folders[name] = Path(given)
+    return tuple(_folder(name, path) for name, path in folders.items())
 
 
 def _folder(name: str, path: Path) -> Finding:

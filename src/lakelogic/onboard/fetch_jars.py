@@ -30,6 +30,8 @@ class Package:
     coordinates: str
     # What to take for a dependency, where the repository has not the version that the package asks for.
     substitute: str | None = None
+    beside: tuple[str, ...] = ()  # fetched with it
+    without: str | None = None  # a dependency that is left out
 
     @property
     def marker(self) -> str:
@@ -52,7 +54,15 @@ DRIVERS = (
     Package("sqlite", "org.xerial:sqlite-jdbc:3.53.4.0"),
     Package("mssql", "com.microsoft.sqlserver:mssql-jdbc:13.6.1.jre11"),
 )
-OPTIONAL: Mapping[str, Package] = {package.name: package for package in (KAFKA, *DRIVERS)}
+# The parts of Amazon's library that Hadoop uses, instead of the bundle of all of it: 20 MB for 640 MB.
+_AMAZON = ("s3", "s3-transfer-manager", "sts", "kms", "apache-client", "netty-nio-client")
+S3 = Package(
+    "s3",
+    "org.apache.hadoop:hadoop-aws:3.5.0",
+    beside=tuple(f"software.amazon.awssdk:{part}:2.35.4" for part in _AMAZON),
+    without="software.amazon.awssdk:bundle",
+)
+OPTIONAL: Mapping[str, Package] = {package.name: package for package in (KAFKA, *DRIVERS, S3)}
 
 WAYS_OUT = f"""\
 Everything that needs no Spark works without them (`lakelogic validate`, `lakelogic run --engine duckdb`).
@@ -98,7 +108,9 @@ def _had(settings: Settings, package: Package) -> bool:
 
 
 def _fetch(package: Package, work: Path, environ: Mapping[str, str]) -> None:
-    talk = _resolve(package.coordinates, work, environ)
+    wanted = ",".join((package.coordinates, *package.beside))
+    left_out = {"without": package.without} if package.without else {}
+    talk = _resolve(wanted, work, environ, **left_out)
     if has_jars(work / "jars", package):
         return
     if package.substitute is not None and _lacks(talk, package.substitute):

@@ -10,6 +10,8 @@ from deltalake import CommitProperties, DeltaTable, Transaction, WriterPropertie
 from deltalake.exceptions import CommitFailedError, DeltaError
 
 from lakelogic.core.errors import RunError
+from lakelogic.storage.resolver import short_reason, store_options
+from lakelogic.storage.tables import find_delta
 
 # Each append leaves one tiny file; a reader opens every one of them, so they are folded together this often.
 COMPACT_EVERY = 50
@@ -25,9 +27,9 @@ _CONFIGURATION = {"delta.checkpointInterval": "25", "delta.logRetentionDuration"
 def find_control_table(path: str) -> DeltaTable | None:
     """The table at a path, at its newest version."""
     try:
-        return DeltaTable(path) if DeltaTable.is_deltatable(path) else None
+        return find_delta(path)
     except (DeltaError, OSError) as error:
-        raise RunError(f"the control table `{path}` cannot be read: {error}", code="LL460") from error
+        raise RunError(f"the control table `{path}` cannot be read: {short_reason(error)}", code="LL460") from error
 
 
 def open_control_table(path: str, schema: pa.Schema) -> DeltaTable:
@@ -36,13 +38,14 @@ def open_control_table(path: str, schema: pa.Schema) -> DeltaTable:
     if table is not None:
         return table
     try:
-        return DeltaTable.create(path, schema, mode="error", configuration=_CONFIGURATION)
+        options = store_options(path)
+        return DeltaTable.create(path, schema, mode="error", configuration=_CONFIGURATION, storage_options=options)
     except (DeltaError, OSError) as error:
         table = find_control_table(path)
         if table is not None:
             return table
         raise RunError(
-            f"the control table `{path}` cannot be created: {error}",
+            f"the control table `{path}` cannot be created: {short_reason(error)}",
             code="LL460",
             hint="check that the folder can be written to, or set LAKELOGIC_STATE to another one",
         ) from error
@@ -62,7 +65,7 @@ def append_rows(
         _append(table, data, carried)
     except (DeltaError, OSError) as error:
         raise RunError(
-            f"a record could not be written to `{table.table_uri}`: {error}", code="LL462", retryable=True
+            f"a record could not be written to `{table.table_uri}`: {short_reason(error)}", code="LL462", retryable=True
         ) from error
     if table.version() % COMPACT_EVERY == 0:
         compact_control_table(table)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -37,7 +37,8 @@ from lakelogic.core.slices import (
 )
 from lakelogic.core.window import Window, decode_window
 from lakelogic.record.control_table import append_rows, find_control_table, open_control_table
-from lakelogic.record.known_files import JournalPoint, KnownFiles
+from lakelogic.record.holders import Holder
+from lakelogic.record.known_files import JournalPoint, KnownFiles, index_folder
 from lakelogic.record.slice_store import load_slice, store_slice
 
 State = Literal["prepared", "staged", "committed", "abandoned"]
@@ -73,16 +74,6 @@ _PREPARED, _OVER = "lakelogic.prepared", "lakelogic.over"
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
-    """The process that works on a batch."""
-
-    host: str
-    pid: int
-    run_id: str
-    started_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class Batch:
     """One batch as the journal knows it; with its run id, slice and clock it can be done again."""
 
@@ -107,8 +98,8 @@ class DoneWindow:
 class Journal:
     """The journal in a dataset's control folder; every change of state is one commit."""
 
-    def __init__(self, folder: str, clock: Clock) -> None:
-        self._folder = folder
+    def __init__(self, folder: str, clock: Clock, confirm: Callable[[], None]) -> None:
+        self._folder, self._confirm = folder, confirm
         self._path = os.path.join(folder, "journal")
         self._clock = clock
         self._table: DeltaTable | None = find_control_table(self._path)
@@ -177,7 +168,7 @@ class Journal:
         batch = self._transaction(_OVER)
         if self._table is None or not batch:
             return None
-        known = KnownFiles(self._folder)
+        known = KnownFiles(index_folder(self._folder))
         reset = self.last_reset()
         point = JournalPoint(str(self._table.metadata().id), reset[0] if reset else 0, batch)
         known.follow(point, self._files_after)
@@ -285,6 +276,7 @@ class Journal:
     def _record(
         self, number: int, state: State, run_id: str, row: Mapping[str, Any], transactions: Mapping[str, int]
     ) -> None:
+        self._confirm()
         if self._table is None:
             self._table = open_control_table(self._path, SCHEMA)
         head = {"batch": number, "state": state, "run_id": run_id, "recorded_at": self._clock.now()}
@@ -298,6 +290,9 @@ def _moves(settings: Mapping[str, Any]) -> bool:
     return WINDOW_SETTING not in settings or bool(settings.get(UNREAD_SETTING))
 
 
-def open_journal(folder: str, *, clock: Clock | None = None) -> Journal:
-    """The journal below a dataset's control folder; it is created by the first batch."""
-    return Journal(folder, clock or SystemClock())
+def open_journal(folder: str, *, clock: Clock | None = None, confirm: Callable[[], None] = lambda: None) -> Journal:
+    """The journal below a dataset's control folder; it is created by the first batch.
+
+    `confirm` is asked before each record, and raises where the dataset's lock was lost.
+    """
+    return Journal(folder, clock or SystemClock(), confirm)

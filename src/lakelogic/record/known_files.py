@@ -18,7 +18,9 @@ from itertools import groupby, islice
 from loguru import logger
 
 from lakelogic.core.errors import RunError
+from lakelogic.core.settings import user_cache
 from lakelogic.core.slices import SourceFile
+from lakelogic.storage.address import is_remote
 
 _ASKED_AT_ONCE = 500  # SQLite takes this many parameters everywhere
 _HELD_AT_ONCE = 100_000  # identities of one folder; reading all is five times as quick as asking for each
@@ -47,8 +49,19 @@ class UnreadFile:
     replaced: bool
 
 
+def index_folder(control: str) -> str:
+    """Where the index of a control folder lies: in it, or, where that is on a store, in the user's cache.
+
+    A machine that has no index, or an old one, reads what it lacks from the journal.
+    """
+    if not is_remote(control):
+        return control
+    name = blake2b(control.rstrip("/").encode(), digest_size=16).hexdigest()
+    return os.path.join(user_cache(os.environ), "known_files", name)
+
+
 class KnownFiles:
-    """The index in a dataset's control folder; the caller holds the dataset's lock."""
+    """The index of a dataset; the caller holds the dataset's lock."""
 
     def __init__(self, folder: str) -> None:
         self._path = os.path.join(folder, "known_files.sqlite")

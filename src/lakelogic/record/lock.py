@@ -1,4 +1,4 @@
-"""One run of a dataset at a time: an advisory lock on a file in the control folder.
+"""One run of a dataset at a time: an advisory lock on a file in the control folder; on a store, a lease.
 
 The kernel holds the lock, so a process that dies, however it dies, frees it; nobody has to judge whether a
 holder is still alive. The file says who holds it, for the message to the one who waits.
@@ -9,34 +9,39 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 import time
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
-from lakelogic.core.errors import CapabilityError, RunError
-from lakelogic.record.journal import Holder
+from lakelogic.core.errors import RunError
+from lakelogic.record.holders import HELD, Holder, held_error
+from lakelogic.record.lease import acquire_lease
+from lakelogic.storage.address import is_remote
 
-HELD = "LL410"
+__all__ = ["HELD", "Lock", "acquire"]
 _POLL_S = 0.05
-_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+class _Held(Protocol):
+    def confirm(self) -> None: ...
+
+    def release(self) -> None: ...
 
 
 @dataclass(slots=True)
 class Lock:
     """A lock that is held until it is released or the process ends; also a context manager."""
 
-    _descriptor: int | None
+    _held: _Held
+
+    def confirm(self) -> None:
+        """Raise where the lock was lost; a kernel takes none away, an object store may."""
+        self._held.confirm()
 
     def release(self) -> None:
         """Let the next one in; a second call does nothing."""
-        if self._descriptor is None:
-            return
-        # The file stays: a waiter may have it open, and a new file would be another lock.
-        os.ftruncate(self._descriptor, 0)
-        os.close(self._descriptor)
-        self._descriptor = None
+        self._held.release()
 
     def __enter__(self) -> Lock:
         return self
@@ -47,23 +52,38 @@ class Lock:
         self.release()
 
 
+@dataclass(slots=True)
+class _FileLock:
+    """The lock of a file that is open."""
+
+    _descriptor: int | None
+
+    def confirm(self) -> None:
+        return
+
+    def release(self) -> None:
+        if self._descriptor is None:
+            return
+        # The file stays: a waiter may have it open, and a new file would be another lock.
+        os.ftruncate(self._descriptor, 0)
+        os.close(self._descriptor)
+        self._descriptor = None
+
+
 def acquire(folder: str, holder: Holder, *, wait_s: float = 0) -> Lock:
     """Take the lock of a control folder within `wait_s`, or raise RunError that names the holder."""
-    if _SCHEME.match(folder):
-        raise CapabilityError(
-            f"a lock in `{folder}` is not supported yet",
-            hint="set LAKELOGIC_STATE to a local folder for the journal and the run log",
-        )
+    if is_remote(folder):
+        return Lock(acquire_lease(folder, holder, wait_s=wait_s))
     descriptor = _open(folder)
     deadline = time.monotonic() + wait_s
     while not _try_lock(descriptor):
         if time.monotonic() >= deadline:
             text = _read(descriptor)
             os.close(descriptor)
-            raise _held(text)
+            raise held_error(text, "the lock frees itself when the process ends")
         time.sleep(_POLL_S)
     _write(descriptor, holder)
-    return Lock(descriptor)
+    return Lock(_FileLock(descriptor))
 
 
 def _open(folder: str) -> int:
@@ -104,17 +124,3 @@ def _read(descriptor: int) -> dict[str, Any]:
         # The holder took the lock a moment ago and has not written its name yet.
         return {}
     return node if isinstance(node, dict) else {}
-
-
-def _held(node: dict[str, Any]) -> RunError:
-    who = (
-        f"run `{node['run_id']}` (process {node['pid']} on {node['host']}, since {node['started_at']})"
-        if node
-        else "another process"
-    )
-    return RunError(
-        f"the dataset is being written by {who}",
-        code=HELD,
-        hint="wait for it to end, or stop it; the lock frees itself when the process ends",
-        retryable=True,
-    )

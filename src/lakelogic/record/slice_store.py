@@ -6,6 +6,7 @@ pay for all files that were ever read.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 from lakelogic.core.errors import RunError
 from lakelogic.core.slices import FileSlice, Slice, SourceFile, StoredSlice
 from lakelogic.record.slice_json import decode_slice, encode_slice
+from lakelogic.storage.files import read_file, write_file
 
 INLINE_FILES = 100
 _SCHEMA = pa.schema(
@@ -33,15 +35,15 @@ def store_slice(folder: str, batch: int, slice_: Slice) -> str:
         return encode_slice(slice_)
     name = f"slices/{batch:08d}.parquet"
     path = os.path.join(folder, name)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
     columns = {
         "path": [file.path for file in slice_.files],
         "size": [file.size for file in slice_.files],
         "mtime_ns": [file.mtime_ns for file in slice_.files],
         "etag": [file.etag for file in slice_.files],
     }
-    pq.write_table(pa.table(columns, schema=_SCHEMA), f"{path}.new", compression="zstd")
-    os.replace(f"{path}.new", path)
+    body = io.BytesIO()
+    pq.write_table(pa.table(columns, schema=_SCHEMA), body, compression="zstd")
+    write_file(path, body.getvalue())
     return json.dumps({"kind": "stored_files", "stored": name, "count": len(slice_.files)})
 
 
@@ -51,7 +53,7 @@ def load_slice(folder: str, text: str) -> StoredSlice:
         return decode_slice(text)
     name = json.loads(text)["stored"]
     try:
-        rows = pq.read_table(os.path.join(folder, name), schema=_SCHEMA)
+        rows = pq.read_table(io.BytesIO(read_file(os.path.join(folder, name))), schema=_SCHEMA)
     except OSError as error:
         raise RunError(
             f"the list of files `{name}` of the journal in `{folder}` cannot be read: {error}",

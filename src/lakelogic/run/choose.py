@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.kafka import Kafka
@@ -37,7 +36,7 @@ class Asked:
     whole: bool = False  # rows of these days may stand anywhere, also in what was read before
     now: datetime | None = None  # the run's clock, by which a file has settled
     most_files: int | None = None  # in one batch
-    root: Path | None = None  # what relative paths start from; None: the contract's folder
+    root: str | None = None  # what relative paths start from; None: the contract's folder
     windowed: bool = False  # the run is for a window, and does not move the position
     window: Window | None = None  # the days that are asked for
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -28,12 +27,13 @@ from lakelogic.run.places import Places
 from lakelogic.source.arrow_rows import arrow_schema
 from lakelogic.source.database_client import Client, has_client, open_client
 from lakelogic.source.databases import Growth, describe, next_rows, relation_key, whole_slice
+from lakelogic.storage.address import is_remote
 
 _SAMPLED_ROWS = 100_000  # of a table that is cut into parts
 
 
 def choose_rows(
-    contract: Contract, places: Places, journal: Journal | None, *, root: Path | None, whole: bool, windowed: bool
+    contract: Contract, places: Places, journal: Journal | None, *, root: str | None, whole: bool, windowed: bool
 ) -> tuple[Slice | None, str]:
     """The rows to read and the reason for it; `whole`: also those that were read before."""
     source, database = contract.source, _database(contract)
@@ -45,6 +45,12 @@ def choose_rows(
         by_growth = source.watermark_field is not None and journal is not None and not windowed
         if not by_growth or places.control is None:
             return whole_slice(client, relation, source.on_empty)
+        if is_remote(places.control):
+            raise CapabilityError(
+                "what was read of a database is listed in files beside the journal, and that lies on an object store",
+                where=contract.at("source.watermark_field"),
+                hint="set LAKELOGIC_STATE to a local folder for the journal and the run log",
+            )
         assert journal is not None and source.watermark_field is not None
         marked = _marked(contract, describe(client, relation))
         again = whole or source.load_mode == "full"
@@ -68,7 +74,7 @@ def lost_rows(contract: Contract, slice_: DatabaseSlice) -> str | None:
     return f"the list of rows `{lost[0]}` is gone" if lost else None
 
 
-def read_database(contract: Contract, *, root: Path | None, window: Window | None) -> DatabaseRead:
+def read_database(contract: Contract, *, root: str | None, window: Window | None) -> DatabaseRead:
     """All that an engine needs to read the contract's database."""
     database = _database(contract)
     relation, url = _relation(database), _url(contract, database, root)
@@ -123,7 +129,7 @@ def _relation(database: Database) -> DatabaseRelation:
     return DatabaseRelation(database.address.kind, database.table, database.query)
 
 
-def _url(contract: Contract, database: Database, root: Path | None) -> DatabaseUrl:
+def _url(contract: Contract, database: Database, root: str | None) -> DatabaseUrl:
     url = database.address
     if url.kind != "sqlite":
         return url

@@ -14,7 +14,8 @@ from lakelogic.contract.contract import Contract
 from lakelogic.core.clock import Clock, SystemClock
 from lakelogic.core.errors import CapabilityError, PlanError, RunError
 from lakelogic.core.settings import Settings
-from lakelogic.record.journal import Holder, Journal, open_journal
+from lakelogic.record.holders import Holder
+from lakelogic.record.journal import Journal, open_journal
 from lakelogic.record.lock import acquire
 from lakelogic.run.pipeline import new_run_id
 from lakelogic.run.places import Places, find_places
@@ -47,8 +48,8 @@ def hold(
     holder = Holder(socket.gethostname(), os.getpid(), run_id, now)
     _, control = require_target(contract, places), places.control
     assert control is not None
-    with acquire(control, holder, wait_s=wait_s):
-        journal = open_journal(control, clock=clock)
+    with acquire(control, holder, wait_s=wait_s) as lock:
+        journal = open_journal(control, clock=clock, confirm=lock.confirm)
         if settled:
             _refuse_pending(journal)
         yield Held(contract, journal, run_id, holder, now)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
-
 from lakelogic.record.journal import open_journal
+from lakelogic.storage.files import folder_exists, list_folders
 
 
 def owned_folders(state: str | None) -> frozenset[str]:
     """Staging folders, below target or quarantine, whose files an unfinished batch will commit."""
     owned: set[str] = set()
-    if state is None or not os.path.isdir(state):
+    if state is None:
         return frozenset()
-    for name in os.listdir(state):
-        folder = os.path.join(state, name)
-        if not os.path.isdir(os.path.join(folder, "journal")):
+    for name in list_folders(state):
+        folder = f"{state.rstrip('/')}/{name}"
+        if not folder_exists(f"{folder}/journal"):
             continue
         pending = open_journal(folder).pending()
         manifest = pending.manifest if pending is not None else None

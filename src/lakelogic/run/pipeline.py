@@ -24,22 +24,15 @@ from lakelogic.engine.protocol import Engine, ReadSpec
 from lakelogic.plan.build import build_plan
 from lakelogic.plan.model import LinkRead, Plan
 from lakelogic.plan.writes import is_merged
-from lakelogic.record.journal import (
-    UNREAD_SETTING,
-    WATERMARK_SETTING,
-    WINDOW_SETTING,
-    Batch,
-    Holder,
-    Journal,
-    open_journal,
-)
+from lakelogic.record.holders import Holder
+from lakelogic.record.journal import UNREAD_SETTING, WATERMARK_SETTING, WINDOW_SETTING, Batch, Journal, open_journal
 from lakelogic.record.lock import acquire
 from lakelogic.run.able import check_plan
 from lakelogic.run.accounts import Accounts, account_for
 from lakelogic.run.choose import Asked, SourceChangedError, choose_slice, lost_slice, without_changed
 from lakelogic.run.manifest import Manifest, decode_manifest, encode_manifest
 from lakelogic.run.outcome import gate_result, idle_result, published_result
-from lakelogic.run.places import Places, find_places
+from lakelogic.run.places import Places, all_paths, find_places
 from lakelogic.run.publish import Tables, check_tables, newest_batch, publish, sweep_scratch
 from lakelogic.run.reading import locate_links, path_columns, read_spec
 from lakelogic.run.recording import record_failure, record_published
@@ -49,6 +42,8 @@ from lakelogic.run.staging import StagingArea, discard, stage_batch, staging_pre
 from lakelogic.run.watermarks import find_watermark
 from lakelogic.run.windows import note_window
 from lakelogic.source.files import changed_files
+from lakelogic.storage.address import is_remote
+from lakelogic.storage.objects import check_access
 from lakelogic.table.location import is_catalog_name
 from lakelogic.table.registry import open_table
 
@@ -91,9 +86,9 @@ def run_contract(contract: Contract, context: RunContext) -> RunResult:
     """Carry out a contract: finish what an interrupted run left, then read, check and publish what is new."""
     run = _begin(contract, context)
     try:
-        with acquire(run.control, run.holder, wait_s=context.wait_s):
+        with acquire(run.control, run.holder, wait_s=context.wait_s) as lock:
             fault_point("after_lock")
-            journal = open_journal(run.control)
+            journal = open_journal(run.control, confirm=lock.confirm)
             finished = _finish_pending(run, journal)
             if finished is not None and finished.status == "gate_failed":
                 return finished
@@ -331,6 +326,7 @@ def _begin(contract: Contract, context: RunContext) -> Run:
     started_at = context.clock.now()
     run_id = new_run_id(started_at)
     places = find_places(contract, context.settings, source=context.source, catalogs=_catalogs(contract, context))
+    check_access(path for path in all_paths(contract, context.settings) if is_remote(path))
     holder = Holder(socket.gethostname(), os.getpid(), run_id, started_at)
     run = Run(contract, context, places, run_id, started_at, holder)
     if places.target is None or places.target.catalog_name is None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from lakelogic.contract.contract import Contract
-from lakelogic.core.errors import PlanError
+from lakelogic.core.errors import CapabilityError, PlanError
 from lakelogic.core.settings import Settings
+from lakelogic.storage.address import is_remote, parse_address
+from lakelogic.storage.resolver import remember_storage
 from lakelogic.table.location import (
     control_folder,
     is_catalog_name,
@@ -36,8 +37,11 @@ def find_places(
     contract: Contract, settings: Settings, *, source: str | None = None, catalogs: Collection[str] = ()
 ) -> Places:
     """Resolve the paths of a contract; `source` is a path given by the caller, relative to the working directory."""
+    for entry in contract.credentials:
+        # Everything below goes by path alone, so that what opens a path is known before the first one is opened.
+        remember_storage(entry.path, entry.values)
     base = str(settings.root or contract.folder)
-    warehouse = str(settings.warehouse or Path(base) / "lakehouse")
+    warehouse = _warehouse(settings, base)
     read_from = _source_path(contract, source, base, warehouse)
     if contract.materialization is None or contract.materialization.target_path is None:
         return Places(read_from, None, None, None, None)
@@ -52,25 +56,55 @@ def find_places(
         catalogs=catalogs,
     )
     if contract.materialization.format == "parquet":
+        _refuse_parquet(contract, target.path)
         # What readers see is a link that changes as a whole; files are made ready beside it.
         parent, name = os.path.split(target.path.rstrip("/"))
         target = replace(target, staging=os.path.join(parent, f".{name}.versions"))
-    state = str(settings.state) if settings.state else None
     places = Places(
         read_from,
         target,
         quarantine,
-        control_folder(target, contract.dataset, state=state),
-        state_folder(target, state=state),
+        control_folder(target, contract.dataset, state=settings.state),
+        state_folder(target, state=settings.state),
     )
-    for path in (target.path, quarantine.path, places.control):
-        refuse_folder(path or "")
+    for path in (target.path, quarantine.path):
+        _refuse_bucket(path)
+    for folder in (target.path, quarantine.path, places.control):
+        refuse_folder(folder or "")
     return places
 
 
 def link_path(contract: Contract, settings: Settings, path: str) -> str:
     base = str(settings.root or contract.folder)
-    return _absolute(path, base, str(settings.warehouse or Path(base) / "lakehouse"))
+    return _absolute(path, base, _warehouse(settings, base))
+
+
+def all_paths(contract: Contract, settings: Settings) -> tuple[str, ...]:
+    """Every path that a run of the contract may touch; each once."""
+    places = find_places(contract, settings)
+    tables = [location.path for location in (places.target, places.quarantine) if location is not None]
+    links = [link_path(contract, settings, link.path) for link in contract.links if link.path]
+    found = (places.source, *tables, places.control, places.state, *links)
+    return tuple(dict.fromkeys(path for path in found if path is not None))
+
+
+def _warehouse(settings: Settings, base: str) -> str:
+    return settings.warehouse or f"{base.rstrip('/')}/lakehouse"
+
+
+def _refuse_bucket(path: str) -> None:
+    """A table needs a folder: its records and its quarantine lie beside it."""
+    if is_remote(path) and not parse_address(path).key:
+        raise PlanError(f"`{path}` is a whole bucket", code="LL358", hint=f"give the table a folder: {path}/name")
+
+
+def _refuse_parquet(contract: Contract, path: str) -> None:
+    if is_remote(path):
+        raise CapabilityError(
+            "plain Parquet cannot be kept on an object store: its commit is a link that changes in one step",
+            where=contract.at("materialization.format"),
+            hint="use `format: delta`",
+        )
 
 
 def _source_path(contract: Contract, given: str | None, base: str, warehouse: str) -> str | None:
@@ -102,4 +136,6 @@ def _absolute(path: str, base: str, warehouse: str) -> str:
         return resolve_location(path, base=base, warehouse=warehouse).path
     if "://" in path:
         return path
+    if is_remote(base) and not path.startswith(("/", "~")):
+        return f"{base.rstrip('/')}/{os.path.normpath(path)}"
     return os.path.normpath(os.path.join(os.path.abspath(base), os.path.expanduser(path)))

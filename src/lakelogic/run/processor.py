@@ -19,9 +19,11 @@ from lakelogic.engine.registry import EngineOptions, open_engine
 from lakelogic.run.check import check_frame, check_source
 from lakelogic.run.links import find_in_registries, resolve_links
 from lakelogic.run.pipeline import RunContext, run_contract
+from lakelogic.run.places import all_paths
 from lakelogic.run.result import RunResult
 from lakelogic.run.validate import load_checked
 from lakelogic.run.windows import Span, WindowKind, find_window, plan_backfill
+from lakelogic.storage.address import is_remote
 
 DEFAULT_ENGINE = "spark"
 
@@ -103,6 +105,8 @@ class DataProcessor:
     def _run(self, source: str | None, window: Window | None = None, *, everything: bool = False) -> RunResult:
         target = self.contract.materialization.target_path if self.contract.materialization else None
         run = run_contract if target else check_source
+        if source is not None and is_remote(source):
+            self.engine.reach((source,))
         return run(self.contract, self._context(source, window, everything=everything))
 
     def _context(self, source: str | None, window: Window | None = None, *, everything: bool = False) -> RunContext:
@@ -124,6 +128,7 @@ class DataProcessor:
         if self._engine is None:
             self._on_phase(f"starting {self._engine_name}")
             self._engine = self._open_engine(self._engine_name, self.contract)
+            self._engine.reach(all_paths(self.contract, self._settings))
         return self._engine
 
     def _open_own(self, name: str, contract: Contract) -> Engine:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from dataclasses import dataclass, replace
 
 from loguru import logger
@@ -14,6 +12,7 @@ from lakelogic.plan.writes import WriteAppend, WriteCdc, WriteMerge
 from lakelogic.run.manifest import Manifest
 from lakelogic.run.places import Places
 from lakelogic.run.staging import staging_prefix
+from lakelogic.storage.files import file_exists, list_names, remove_tree, write_file
 from lakelogic.table.protocol import Commit, CommitId, EvolutionPolicy, Table
 
 ADOPTED_MARK = "_adopted"
@@ -93,20 +92,17 @@ def _mark_adopted(tables: Tables, manifest: Manifest, commit: Commit) -> None:
     merged = isinstance(manifest.write, WriteMerge | WriteCdc)
     if not merged or not manifest.target_files or "numTargetRowsInserted" in commit.metrics:
         return
-    folder = os.path.join(tables.target.location.path, manifest.target_files[0].path.split("/")[0])
-    with open(os.path.join(folder, ADOPTED_MARK), "w", encoding="utf-8"):
-        pass
+    folder = manifest.target_files[0].path.split("/")[0]
+    write_file(f"{tables.target.location.path}/{folder}/{ADOPTED_MARK}", b"")
 
 
 def sweep_scratch(places: Places, last_batch: int, dataset: str) -> None:
     """Remove the sources of this dataset's earlier merges: their rows are in the table's own files."""
     root = places.target.path if places.target else None
-    if root is None or not os.path.isdir(root):
-        return
-    for name in os.listdir(root):
+    for name in list_names(root) if root else ():
         number = name.split("-")[1] if name.startswith("merge-") else ""
-        folder = os.path.join(root, name)
+        folder = f"{root}/{name}"
         if not number.isdigit() or not name.startswith(staging_prefix("merge", int(number), dataset)):
             continue
-        if int(number) <= last_batch and not os.path.exists(os.path.join(folder, ADOPTED_MARK)):
-            shutil.rmtree(folder, ignore_errors=True)
+        if int(number) <= last_batch and not file_exists(f"{folder}/{ADOPTED_MARK}"):
+            remove_tree(folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -21,6 +20,7 @@ from lakelogic.plan.files import Staged, StagedFile
 from lakelogic.plan.model import REJECTED_COLUMN, Column, LinkRead, Plan, Segment, Stage, table_columns
 from lakelogic.record.ledger import Ledger, build_ledger
 from lakelogic.run.databases import held
+from lakelogic.storage.files import list_names, remove_file, remove_tree
 from lakelogic.table.adopt import known_folders
 from lakelogic.table.parquet_types import fill_unknown_types
 
@@ -120,7 +120,7 @@ def _drop_scratch(done: Sequence[tuple[Stage, Staged]], area: StagingArea) -> No
     for number, (_, staged) in enumerate(done):
         last = number == len(done) - 1
         for file in [*staged.rejected, *(() if last else staged.accepted)]:
-            os.unlink(os.path.join(area.target_root, file.path))
+            remove_file(os.path.join(area.target_root, file.path))
 
 
 def staging_prefix(kind: str, batch: int, dataset: str) -> str:
@@ -135,13 +135,11 @@ def discard(area: StagingArea, batch: int, dataset: str) -> None:
     """
     wanted = tuple(staging_prefix(kind, batch, dataset) for kind in ("batch", "merge"))
     for root in (area.target_root, area.quarantine_root):
-        if not os.path.isdir(root):
-            continue
-        left = [name for name in os.listdir(root) if name.startswith(wanted)]
+        left = [name for name in list_names(root) if name.startswith(wanted)]
         shown = known_folders(root) if left else frozenset()
         for name in left:
             if name not in shown:
-                shutil.rmtree(os.path.join(root, name), ignore_errors=True)
+                remove_tree(os.path.join(root, name))
 
 
 def _bind_stage(stage: Stage, run_id: str, started_at: datetime) -> Stage:

@@ -20,7 +20,8 @@ from lakelogic.core.window import (
     slice_window,
     window_of_days,
 )
-from lakelogic.record.journal import WINDOW_SETTING, DoneWindow, Holder, Journal, open_journal
+from lakelogic.record.holders import Holder
+from lakelogic.record.journal import WINDOW_SETTING, DoneWindow, Journal, open_journal
 from lakelogic.run.places import Places, find_places
 from lakelogic.run.publish import app_id
 from lakelogic.table.adopt import find_committed, find_table

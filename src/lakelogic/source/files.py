@@ -1,7 +1,7 @@
 """Files of a source: which there are, which are new, and what format they have.
 
-A file is identified by path, size and modification time. It is never compared with a maximum: a late file
-with an old time is new when its identity is, and a file replaced under the same name is new too.
+A file is identified by path, size, modification time and, on an object store, its tag. It is never compared with a
+maximum: a late file with an old time is new when its identity is, and a file replaced under the same name is new too.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from lakelogic.core.errors import RunError
 from lakelogic.core.slices import FileSlice, Slice, SourceFile
 from lakelogic.source.listing import Listing
+from lakelogic.storage.files import find_file
 
 COMPRESSION_SUFFIXES = (".gz", ".bz2", ".zst", ".xz", ".lz4", ".snappy", ".deflate")
 FORMAT_BY_SUFFIX = {
@@ -48,11 +49,8 @@ def changed_files(slice_: Slice) -> tuple[str, ...]:
 
 
 def _is_as_listed(file: SourceFile) -> bool:
-    try:
-        status = os.stat(file.path)
-    except OSError:
-        return False
-    return (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns)
+    found = find_file(file.path)
+    return found is not None and (found.size, found.mtime_ns, found.etag) == (file.size, file.mtime_ns, file.etag)
 
 
 def find_format(path: str) -> str | None:

@@ -2,7 +2,8 @@
 
 A file that is still being uploaded must not be read half. Names that writers use for unfinished files are left out,
 and a contract can ask for more: `settle`, a time for which a file must have been left alone, or `success_marker`, a
-file that says that a folder (`_SUCCESS`) or one file (`{name}.done`) is whole.
+file that says that a folder (`_SUCCESS`) or one file (`{name}.done`) is whole. On an object store a file shows when
+its upload is over, and not before; there the two are for files that belong together.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from lakelogic.core.errors import CapabilityError, RunError
+from lakelogic.core.errors import RunError
 from lakelogic.core.slices import SourceFile
 from lakelogic.source.path_dates import DatedPaths
+from lakelogic.source.remote_listing import list_remote, missing_remote
+from lakelogic.storage.address import is_remote
+from lakelogic.storage.files import exists, local
 
 # What a writer leaves while it is not done; reading it would give half a file.
 TEMPORARY_SUFFIXES = (
@@ -33,7 +37,6 @@ TEMPORARY_SUFFIXES = (
     "~",
 )
 _GLOB = re.compile(r"[*?\[]")
-_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +66,43 @@ class Listing:
     _base: str = ""
 
     def __iter__(self) -> Iterator[SourceFile]:
-        _refuse_remote(self.path)
-        root = self.path.removeprefix("file://")
         self.listed = self.waiting = 0
         self._folders.clear()
-        self._base = _base_of(os.path.abspath(root))
-        for file, relative in _walk(os.path.abspath(root), self._leaves_out):
-            if self.pattern is not None and not _matches(relative, self.pattern):
-                continue
-            if self.within is not None and not self.within.wants(self._below(os.fspath(file))):
-                continue
-            found = _identify(file)
-            if found is None or _is_marker(file, self.ready.marker):
-                continue
+        self._base = _base_of(self.path.rstrip("/") if is_remote(self.path) else os.path.abspath(local(self.path)))
+        for found in self._candidates():
             if self._is_whole(found):
                 self.listed += 1
                 yield found
             else:
                 self.waiting += 1
-        if not self.listed and not self.waiting and not _exists(root):
-            raise _missing(root)
+        if not self.listed and not self.waiting:
+            self._require_place()
+
+    def _candidates(self) -> Iterator[SourceFile]:
+        if is_remote(self.path):
+            found = list_remote(self.path, _is_data)
+            yield from (file for file, relative in found if self._wants(file.path, relative))
+            return
+        for entry, relative in _walk(os.path.abspath(local(self.path)), self._leaves_out):
+            identified = _identify(entry) if self._wants(os.fspath(entry), relative) else None
+            if identified is not None:
+                yield identified
+
+    def _wants(self, path: str, relative: str) -> bool:
+        if self.pattern is not None and not _matches(relative, self.pattern):
+            return False
+        if self.within is not None and not self.within.wants(self._below(path)):
+            return False
+        return not _is_marker(path, self.ready.marker)
+
+    def _require_place(self) -> None:
+        """Nothing to read is fine; a place that is not there is a mistake."""
+        if is_remote(self.path):
+            base = _glob_base(self.path) if _GLOB.search(self.path) else self.path
+            if not exists(base):
+                raise missing_remote(self.path, base)
+        elif not _exists(local(self.path)):
+            raise _missing(local(self.path))
 
     def _leaves_out(self, folder: str) -> bool:
         return self.within is not None and self.within.leaves_out(self._below(folder))
@@ -100,9 +120,9 @@ class Listing:
             return True
         folder, name = os.path.split(file.path)
         if "{name}" in ready.marker:
-            return os.path.exists(os.path.join(folder, ready.marker.replace("{name}", name)))
+            return exists(os.path.join(folder, ready.marker.replace("{name}", name)))
         if folder not in self._folders:
-            self._folders[folder] = os.path.exists(os.path.join(folder, ready.marker))
+            self._folders[folder] = exists(os.path.join(folder, ready.marker))
         return self._folders[folder]
 
 
@@ -148,10 +168,10 @@ def _is_data(name: str) -> bool:
     return not hidden and not name.lower().endswith(TEMPORARY_SUFFIXES)
 
 
-def _is_marker(file: os.DirEntry[str] | str, marker: str | None) -> bool:
+def _is_marker(file: str, marker: str | None) -> bool:
     if marker is None:
         return False
-    return fnmatchcase(os.path.basename(os.fspath(file)), glob.escape(marker).replace("{name}", "*"))
+    return fnmatchcase(os.path.basename(file), glob.escape(marker).replace("{name}", "*"))
 
 
 def _matches(relative: str, pattern: str) -> bool:
@@ -194,11 +214,3 @@ def _missing(root: str) -> RunError:
     near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
     hint = f"`{parent}` has {', '.join(f'`{name}`' for name in near or names[:5])}" if names else f"`{parent}` is empty"
     return RunError(f"the source `{root}` does not exist", code="LL430", hint=hint)
-
-
-def _refuse_remote(path: str) -> None:
-    if _SCHEME.match(path) and not path.startswith("file://"):
-        raise CapabilityError(
-            f"files at `{path}` are not supported yet",
-            hint="give a local path; object stores come with a later version",
-        )

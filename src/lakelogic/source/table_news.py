@@ -8,7 +8,6 @@ says which run it was and each row carries that run's id, so they are found agai
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,6 +19,8 @@ from deltalake import DeltaTable
 from lakelogic.core.errors import RunError
 from lakelogic.core.slices import RUN_ID_COLUMN, TableSlice
 from lakelogic.source.tables import WAYS_ON, log_folder
+from lakelogic.storage.files import file_exists, read_file
+from lakelogic.storage.tables import open_delta
 
 _RAN_BEFORE = "to prevent it, keep removed files longer than the time between two runs (VACUUM ... RETAIN)"
 
@@ -43,7 +44,7 @@ def find_news(slice_: TableSlice, *, repeatable: bool) -> TableSlice | None:
     new = {path: run for path, run in news.added.items() if path not in news.removed}
     if not new:
         return None
-    table = DeltaTable(slice_.path.removeprefix("file://"), version=slice_.version)
+    table = open_delta(slice_.path, slice_.version)
     feeds = table.metadata().configuration.get("delta.enableChangeDataFeed") == "true"
     if news.rewriting is not None and not feeds and not repeatable:
         raise RunError(
@@ -61,7 +62,7 @@ def find_news(slice_: TableSlice, *, repeatable: bool) -> TableSlice | None:
 def lost_rows(slice_: TableSlice) -> str | None:
     """Why the rows of a slice cannot be read any more as it says; None where they can."""
     if slice_.after_version is None or slice_.run_ids:
-        table = DeltaTable(slice_.path.removeprefix("file://"), version=slice_.version)
+        table = open_delta(slice_.path, slice_.version)
         actions: Any = table.get_add_actions()
         needed = [str(path) for path in actions.column("path").to_pylist()]
     else:
@@ -74,7 +75,7 @@ def lost_rows(slice_: TableSlice) -> str | None:
 def version_before(path: str, version: int, moment: datetime) -> int | None:
     """The newest version, up to one, that was committed before a moment; None where none is known to be."""
     for number in range(version, -1, -1):
-        if not (log_folder(path) / f"{number:020d}.json").exists():
+        if not file_exists(f"{log_folder(path)}/{number:020d}.json"):
             return None
         times = (action["commitInfo"].get("timestamp") for action in _actions(path, number) if "commitInfo" in action)
         committed = next(times, None)
@@ -123,13 +124,13 @@ def _is_there(table: str, path: str) -> bool:
     decoded = unquote(path)
     if "://" in decoded:
         return True  # only its store can tell
-    return os.path.exists(os.path.join(table.removeprefix("file://"), decoded))
+    return file_exists(f"{table.rstrip('/')}/{decoded}")
 
 
 def _actions(path: str, version: int) -> Iterator[dict[str, Any]]:
-    commit = log_folder(path) / f"{version:020d}.json"
+    commit = f"{log_folder(path)}/{version:020d}.json"
     try:
-        lines = commit.read_text(encoding="utf-8").splitlines()
+        lines = read_file(commit).decode("utf-8").splitlines()
     except FileNotFoundError as error:
         raise RunError(
             f"version {version} of `{path}` is no longer in its log, so what it added cannot be told",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-from pathlib import Path
 
-from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
+
+from lakelogic.storage.files import list_names
+from lakelogic.storage.tables import open_delta
 
 _COMMIT = re.compile(r"^(\d{20})\.json$")
 _CHECKPOINT = re.compile(r"^(\d{20})\.checkpoint\.")
@@ -21,26 +21,23 @@ WAYS_ON = (
 
 
 def is_delta_table(path: str) -> bool:
-    """Whether a local folder is a Delta table."""
-    return os.path.isdir(log_folder(path)) and find_version(path) is not None
+    """Whether a folder is a Delta table."""
+    return find_version(path) is not None
 
 
 def find_version(path: str) -> int | None:
     """The newest version of a table; read off the log's file names, which needs no library and no JVM."""
-    log = log_folder(path)
-    if not log.is_dir():
-        return None
-    matches = (_COMMIT.match(name) or _CHECKPOINT.match(name) for name in os.listdir(log))
+    matches = (_COMMIT.match(name) or _CHECKPOINT.match(name) for name in list_names(log_folder(path)))
     return max((int(match.group(1)) for match in matches if match), default=None)
 
 
 def find_table_id(path: str) -> str | None:
     """The id that a table got when it was made; None where it cannot be told."""
     try:
-        return str(DeltaTable(path.removeprefix("file://")).metadata().id)
+        return str(open_delta(path).metadata().id)
     except (DeltaError, OSError):
         return None  # a feature that delta-rs does not know; the engine may
 
 
-def log_folder(path: str) -> Path:
-    return Path(path.removeprefix("file://")) / "_delta_log"
+def log_folder(path: str) -> str:
+    return f"{path.rstrip('/')}/_delta_log"

@@ -20,6 +20,9 @@ from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import Column
 from lakelogic.plan.types import named
 from lakelogic.plan.writes import WriteOverwrite
+from lakelogic.storage.files import find_file, make_folder
+from lakelogic.storage.resolver import short_reason, store_options
+from lakelogic.storage.tables import find_delta, reopen_delta
 from lakelogic.table.commit_properties import commit_properties
 from lakelogic.table.delta_schema import add_columns, delta_schema, find_widened, plan_evolution, widened_schema
 from lakelogic.table.features import enable_features, needs_feature
@@ -37,9 +40,9 @@ _FOOTER_READERS = 8
 def find_table(path: str) -> DeltaTable | None:
     """The Delta table at a folder, at its newest version."""
     try:
-        return DeltaTable(path) if DeltaTable.is_deltatable(path) else None
+        return find_delta(path)
     except (DeltaError, OSError) as error:
-        raise RunError(f"the table `{path}` cannot be opened: {error}", code="LL440") from error
+        raise RunError(f"the table `{path}` cannot be opened: {short_reason(error)}", code="LL440") from error
 
 
 def known_folders(path: str) -> frozenset[str]:
@@ -132,7 +135,7 @@ def replace_files(
         )
     except DeltaError as error:
         raise RunError(
-            f"the commit to `{path}` failed: {error}",
+            f"the commit to `{path}` failed: {short_reason(error)}",
             code="LL441",
             hint="run again: the staged files are kept, and the batch is computed anew",
             retryable=True,
@@ -155,7 +158,7 @@ def evolve(table: DeltaTable, shape: TableShape) -> DeltaTable:
     if not missing:
         return table
     add_columns(table, missing)
-    return DeltaTable(table.table_uri)
+    return reopen_delta(table)
 
 
 def adopt_widened(path: str, table: DeltaTable, files: Sequence[StagedFile], shape: TableShape) -> None:
@@ -176,7 +179,7 @@ def adopt_widened(path: str, table: DeltaTable, files: Sequence[StagedFile], sha
 def create_empty(path: str, shape: TableShape) -> DeltaTable:
     """Create a table without rows; it carries no batch yet."""
     _refuse_properties(shape)
-    os.makedirs(path, exist_ok=True)
+    make_folder(path)
     try:
         table = DeltaTable.create(
             path,
@@ -185,10 +188,11 @@ def create_empty(path: str, shape: TableShape) -> DeltaTable:
             description=shape.description,
             configuration=dict(shape.properties),
             raise_if_key_not_exists=False,
+            storage_options=store_options(path),
         )
         return enable_features(table, shape.columns)
     except DeltaError as error:
-        raise RunError(f"the table `{path}` could not be created: {error}", code="LL441") from error
+        raise RunError(f"the table `{path}` could not be created: {short_reason(error)}", code="LL441") from error
 
 
 def _create(path: str, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
@@ -198,7 +202,7 @@ def _create(path: str, files: Sequence[StagedFile], shape: TableShape, commit_id
         # delta-rs takes an author's own property, and names features, only where the table is there.
         _write(create_empty(path, shape), "append", actions, shape, commit_id)
         return Commit(_committed_version(path, commit_id), metrics=_metrics(files))
-    os.makedirs(path, exist_ok=True)
+    make_folder(path)
     try:
         create_table_with_add_actions(
             path,
@@ -209,9 +213,10 @@ def _create(path: str, files: Sequence[StagedFile], shape: TableShape, commit_id
             description=shape.description,
             configuration=dict(shape.properties),
             commit_properties=commit_properties(commit_id),
+            storage_options=store_options(path),
         )
     except DeltaError as error:
-        raise RunError(f"the table `{path}` could not be created: {error}", code="LL441") from error
+        raise RunError(f"the table `{path}` could not be created: {short_reason(error)}", code="LL441") from error
     return Commit(0, metrics=_metrics(files))
 
 
@@ -242,7 +247,7 @@ def _write(
         )
     except DeltaError as error:
         raise RunError(
-            f"the commit to `{table.table_uri}` failed: {error}",
+            f"the commit to `{table.table_uri}` failed: {short_reason(error)}",
             code="LL441",
             hint="run again: the staged files are kept, and only the commit is repeated",
             retryable=True,
@@ -266,10 +271,12 @@ def _add_actions(
 
 
 def _add_action(path: str, file: StagedFile, shape: TableShape, stats: str) -> AddAction:
-    status = os.stat(os.path.join(path, file.path))
+    found = find_file(os.path.join(path, file.path))
+    if found is None:
+        raise RunError(f"staged file `{file.path}` is gone", code="LL442", hint="nothing was published")
     # Only the table's own partition columns: the folder of a file also says its verdict.
     partition = {name: file.partition.get(name) for name in shape.partition_by}
-    return AddAction(file.path, status.st_size, partition, status.st_mtime_ns // 1_000_000, True, stats)
+    return AddAction(file.path, found.size, partition, found.mtime_ns // 1_000_000, True, stats)
 
 
 def _not_null(shape: TableShape, table: DeltaTable | None) -> frozenset[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,8 @@ from lakelogic.core.errors import RunError
 from lakelogic.plan.ddl import AddColumn, Change, CreateTable, DropNotNull, SetComment, SetDescription, SetProperty
 from lakelogic.plan.ddl_sql import render_change
 from lakelogic.plan.table_facts import TableFacts
+from lakelogic.storage.files import make_folder
+from lakelogic.storage.resolver import store_options
 from lakelogic.table.adopt import create_empty, find_table
 from lakelogic.table.delta_schema import MASKING_KEY, delta_schema, delta_type
 from lakelogic.table.facts import shape_of
@@ -53,7 +54,7 @@ def apply_change(change: Change, location: TableLocation, open_spark: Callable[[
         return
     assert open_spark is not None, "the caller asks `needs_spark` first"
     spark = open_spark()
-    os.makedirs(location.path, exist_ok=True)
+    make_folder(location.path)
     with spark_errors(f"the change of `{location.name}`"):
         spark.sql(render_change(change, f"delta.{quoted(location.path)}"))
 
@@ -104,6 +105,7 @@ def _replace(facts: TableFacts, path: str) -> None:
             description=facts.description,
             configuration=dict(facts.properties),
             raise_if_key_not_exists=False,
+            storage_options=store_options(path),
         )
     except DeltaError as error:
         raise RunError(f"the table `{path}` could not be changed: {error}", code="LL441") from error

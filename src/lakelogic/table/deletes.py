@@ -12,13 +12,14 @@ import os
 from collections.abc import Sequence
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from deltalake import CommitProperties, Transaction, write_deltalake
 from deltalake.exceptions import DeltaError
 
 from lakelogic.core.errors import RunError
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import DELETE_COLUMN, EVENT_TIME_COLUMN, POSITION_COLUMN
+from lakelogic.storage.resolver import store_options
+from lakelogic.storage.tables import open_parquet
 from lakelogic.table.adopt import find_committed, find_table
 from lakelogic.table.delta_schema import delta_schema
 from lakelogic.table.protocol import CommitId, TableShape
@@ -48,6 +49,7 @@ def remember_deletes(
             path,
             rows,
             mode="append",
+            storage_options=store_options(path),
             commit_properties=CommitProperties(app_transactions=[Transaction(commit_id.app_id, commit_id.batch)]),
         )
     except (DeltaError, OSError) as error:
@@ -72,7 +74,7 @@ def _deletes_of(root: str, file: StagedFile, schema: pa.Schema, keys: Sequence[s
     stored = [key for key in keys if key not in file.partition]
     names = [*stored, POSITION_COLUMN, EVENT_TIME_COLUMN]
     # A file of its own, not a dataset: `column=value` in its path must not become a column.
-    with pq.ParquetFile(os.path.join(root, file.path)) as parquet:
+    with open_parquet(os.path.join(root, file.path)) as parquet:
         rows = parquet.read(columns=[*names, DELETE_COLUMN])
     rows = rows.filter(rows.column(DELETE_COLUMN))
     columns: dict[str, pa.Array | pa.ChunkedArray] = {name: rows.column(name) for name in stored}

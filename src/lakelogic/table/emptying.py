@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from lakelogic.core.errors import CapabilityError, PlanError, RunError
+from lakelogic.storage.files import file_exists
+from lakelogic.storage.tables import open_delta
 from lakelogic.table.adopt import find_commit, find_table
 from lakelogic.table.commit_properties import commit_properties
 from lakelogic.table.obstacles import adoption_obstacle, takes_appends_only
@@ -54,10 +54,10 @@ def check_emptying(location: TableLocation, open_spark: Spark) -> None:
 def count_missing(path: str, version: int) -> int:
     """How many files of an older version are no longer there."""
     try:
-        files = DeltaTable(path, version=version).file_uris()
+        files = open_delta(path, version).file_uris()
     except DeltaError as error:
         raise RunError(f"version {version} of `{path}` cannot be opened: {error}", code="LL440") from error
-    return sum(not os.path.exists(file.removeprefix("file://")) for file in files)
+    return sum(not file_exists(file) for file in files)
 
 
 def _commit(location: TableLocation, commit_id: CommitId, open_spark: Spark, version: int | None) -> None:

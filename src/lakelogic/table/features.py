@@ -12,6 +12,7 @@ from deltalake import DeltaTable, TableFeatures
 from sqlglot import exp
 
 from lakelogic.plan.model import Column
+from lakelogic.storage.tables import reopen_delta
 
 _UNREAD = {
     "deletionVectors": "deletion vectors",
@@ -57,4 +58,4 @@ def enable_features(table: DeltaTable, columns: Iterable[Column]) -> DeltaTable:
     implied = [feature for since, feature in _IMPLIED if since <= version]
     wanted = [*implied, TableFeatures.TimestampWithoutTimezone]
     table.alter.add_feature(wanted, allow_protocol_versions_increase=True)
-    return DeltaTable(table.table_uri)
+    return reopen_delta(table)

@@ -17,6 +17,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from lakelogic.plan.files import StagedFile
+from lakelogic.storage.address import is_remote
 from lakelogic.table.history_scratch import folder_values
 from lakelogic.table.obstacles import adoption_obstacle
 from lakelogic.table.protocol import TableShape
@@ -102,11 +103,17 @@ def marked_files(root: str, files: Sequence[StagedFile], marks: frozenset[int]) 
     """The files that have these marks. Two may share one, and then one is rewritten without need."""
     by_mark: dict[int, list[StagedFile]] = {}
     for file in files:
-        address = quote(os.path.abspath(os.path.join(root, file.path)), safe=_JAVA_KEEPS)
-        # Hadoop writes a local address with one slash or with three.
-        for scheme in ("file:", "file://"):
-            by_mark.setdefault(zlib.crc32(f"{scheme}{address}".encode()), []).append(file)
+        for address in _addresses(os.path.join(root, file.path)):
+            by_mark.setdefault(zlib.crc32(address.encode()), []).append(file)
     if not marks <= by_mark.keys():
         # Java writes the address of a folder with such a name in another way.
         return tuple(files)
     return tuple(file for mark in sorted(marks) for file in by_mark[mark])
+
+
+def _addresses(path: str) -> tuple[str, ...]:
+    """How Spark may write the path of a file."""
+    if is_remote(path):
+        return (quote(path, safe=_JAVA_KEEPS),)
+    address = quote(os.path.abspath(path), safe=_JAVA_KEEPS)
+    return f"file:{address}", f"file://{address}"  # Hadoop writes a local address with one slash or with three

@@ -7,17 +7,17 @@ that stay: these are read, freed of what changes, and written in the order in wh
 from __future__ import annotations
 
 import os
-import shutil
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from lakelogic.core.faults import fault_point
 from lakelogic.plan.files import StagedFile
+from lakelogic.storage.files import list_names, remove_tree
+from lakelogic.storage.tables import open_parquet
 from lakelogic.table.adopt import replace_files
 from lakelogic.table.history_files import marked_files, read_files
 from lakelogic.table.history_observed import Batch
@@ -78,9 +78,9 @@ def rewrite_files(
 def new_folder(batch: Batch) -> str:
     """A folder for files that the table will show; what an attempt left that ended before its commit is removed."""
     prefix = f"batch-{batch.staged_folder.removeprefix('merge-')}-"
-    for name in os.listdir(batch.path) if batch.files else ():
+    for name in list_names(batch.path) if batch.files else ():
         if name.startswith(prefix):
-            shutil.rmtree(os.path.join(batch.path, name), ignore_errors=True)
+            remove_tree(os.path.join(batch.path, name))
     return prefix + uuid.uuid4().hex[:8]
 
 
@@ -117,7 +117,7 @@ def _find_effect(root: str, files: Sequence[StagedFile]) -> _Effect:
     marks: set[int] = set()
     rows = known = updated = 0
     for file in files:
-        with pq.ParquetFile(os.path.join(root, file.path)) as parquet:
+        with open_parquet(os.path.join(root, file.path)) as parquet:
             for part in parquet.iter_batches(columns=[OLD_FILE, OP]):
                 there = pc.is_valid(part.column(OLD_FILE))
                 rows += part.num_rows

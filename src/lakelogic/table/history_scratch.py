@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-import pyarrow.parquet as pq
-
 from lakelogic.plan.files import StagedFile
+from lakelogic.storage.files import walk_files
+from lakelogic.storage.tables import read_footer
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -26,14 +24,14 @@ def write_parquet(frame: DataFrame, folder: str, partition_by: Sequence[str] = (
 
 def list_parquet(root: str, folder: str) -> tuple[StagedFile, ...]:
     """The files with rows below a folder, by path relative to the root, with the partition values of their folders."""
-    base = Path(root, folder)
+    base = f"{root.rstrip('/')}/{folder}"
     files = []
-    for path in sorted(base.rglob("*.parquet")):
-        rows = pq.read_metadata(path).num_rows
+    for file in sorted(walk_files(base), key=lambda file: file.path):
+        relative = file.path.removeprefix(f"{base}/")
+        rows = read_footer(file.path).num_rows if relative.endswith(".parquet") else 0
         if rows:
-            inner = path.relative_to(base).parts[:-1]
-            name = os.path.join(folder, path.relative_to(base).as_posix())
-            files.append(StagedFile(name, path.stat().st_size, rows, folder_values(inner)))
+            inner = relative.split("/")[:-1]
+            files.append(StagedFile(f"{folder}/{relative}", file.size, rows, folder_values(inner)))
     return tuple(files)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -20,6 +19,7 @@ import pyarrow as pa
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import Column
 from lakelogic.plan.types import named
+from lakelogic.storage.files import move_folder, remove_tree
 from lakelogic.table.adopt import adopt_files, find_commit, find_table
 from lakelogic.table.delta_schema import plan_evolution
 from lakelogic.table.history_rows import AT, BATCH, COVERED, GONE, Layout
@@ -113,13 +113,12 @@ def commit_store(
         return
     folder = f"batch-{commit_id.batch:08d}"
     # An attempt that ended before its commit may have left some.
-    shutil.rmtree(os.path.join(path, folder), ignore_errors=True)
+    remove_tree(os.path.join(path, folder))
     stale = anew and table is not None
     if not files and not stale:
         return
     if files:
-        os.makedirs(path, exist_ok=True)
-        os.rename(os.path.join(target, scratch), os.path.join(path, folder))
+        move_folder(os.path.join(target, scratch), os.path.join(path, folder))
     own = [replace(file, path=f"{folder}/{os.path.basename(file.path)}") for file in files]
     adopt_files(path, "overwrite" if stale else "append", own, store_shape(shape, layout), commit_id)
 

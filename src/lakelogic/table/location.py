@@ -11,13 +11,14 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from lakelogic.core.errors import CapabilityError, PlanError
+from lakelogic.storage.address import is_remote
+from lakelogic.storage.files import folder_exists, list_folders
 from lakelogic.table.protocol import TableLocation
 
 CONTROL_FOLDER = "_lakelogic"
 # Also what an address would decode: `%20` is looked for as a blank.
 _NOT_IN_AN_ADDRESS = re.compile(r"[\[\]\\^|]|%[0-9A-Fa-f]{2}")
 SESSION_CATALOG = "spark_catalog"
-_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 _DOTTED = re.compile(r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*){1,2}$")
 # `customers.parquet` is a file and not a table in a schema called customers.
 _FILE_SUFFIXES = frozenset(("csv", "json", "jsonl", "parquet", "delta", "avro", "orc", "xml", "txt", "db",
@@ -71,9 +72,8 @@ def refuse_folder(path: str) -> None:
 def find_companions(path: str) -> dict[str, TableLocation]:
     """Tables that a strategy keeps for itself in a hidden folder of the target, by name."""
     folder = os.path.join(path, CONTROL_FOLDER)
-    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    places = {name: os.path.join(folder, name) for name in names}
-    return {n: TableLocation(n, p) for n, p in places.items() if os.path.isdir(os.path.join(p, "_delta_log"))}
+    places = {name: os.path.join(folder, name) for name in sorted(list_folders(folder))}
+    return {n: TableLocation(n, p) for n, p in places.items() if folder_exists(os.path.join(p, "_delta_log"))}
 
 
 def state_folder(target: TableLocation, *, state: str | None = None) -> str:
@@ -89,8 +89,10 @@ def control_folder(target: TableLocation, dataset: str, *, state: str | None = N
 
 def _absolute(path: str, base: str) -> str:
     local = path.removeprefix("file://")
-    if _SCHEME.match(local):
+    if is_remote(local):
         return local.rstrip("/")
+    if is_remote(base) and not local.startswith(("/", "~")):
+        return f"{base.rstrip('/')}/{os.path.normpath(local)}"
     return os.path.normpath(os.path.join(os.path.abspath(base), os.path.expanduser(local)))
 
 

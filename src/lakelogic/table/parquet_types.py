@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from sqlglot import exp
 
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import Column
+from lakelogic.storage.tables import read_footer
 
 
 def fill_unknown_types(columns: Sequence[Column], root: str, files: Sequence[StagedFile]) -> tuple[Column, ...]:
     """The same columns, with the types of the first file where the plan knows none or only part of one."""
     if not files or all(_is_known(column.type) for column in columns):
         return tuple(columns)
-    schema = pq.read_schema(os.path.join(root, files[0].path))
+    schema = read_footer(os.path.join(root, files[0].path)).schema.to_arrow_schema()
     return tuple(
         replace(column, type=spark_type(schema.field(column.name).type))
         if column.name in schema.names and not _is_known(column.type)
@@ -29,7 +29,7 @@ def fill_unknown_types(columns: Sequence[Column], root: str, files: Sequence[Sta
 
 def parquet_columns(path: str) -> tuple[Column, ...]:
     """The columns of a Parquet file."""
-    return tuple(Column(field.name, spark_type(field.type)) for field in pq.read_schema(path))
+    return tuple(Column(field.name, spark_type(field.type)) for field in read_footer(path).schema.to_arrow_schema())
 
 
 def _is_known(type_: exp.DataType) -> bool:

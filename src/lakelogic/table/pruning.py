@@ -17,12 +17,12 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from sqlglot import exp
 
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import Column
+from lakelogic.storage.tables import open_parquet
 from lakelogic.table.protocol import TableShape
 from lakelogic.table.spark_staged import quoted
 from lakelogic.table.stats import read_stats
@@ -176,7 +176,7 @@ def count_repeated(root: str, files: Sequence[StagedFile], shape: TableShape, ke
         return None
     tables = []
     for file in files:
-        with pq.ParquetFile(os.path.join(root, file.path)) as parquet:
+        with open_parquet(os.path.join(root, file.path)) as parquet:
             tables.append(parquet.read(columns=list(keys)))
     counts = pa.concat_tables(tables).group_by(list(keys)).aggregate([([], "count_all")]).column("count_all")
     return int(pc.sum(pc.greater(counts, 1)).as_py() or 0)
@@ -184,7 +184,7 @@ def count_repeated(root: str, files: Sequence[StagedFile], shape: TableShape, ke
 
 def _sorted_chunks(root: str, files: Sequence[StagedFile], name: str) -> Iterator[list[Any]]:
     for file in files:
-        with pq.ParquetFile(os.path.join(root, file.path)) as parquet:
+        with open_parquet(os.path.join(root, file.path)) as parquet:
             for batch in parquet.iter_batches(batch_size=_CHUNK, columns=[name]):
                 values = [value for value in pc.unique(batch.column(0)).to_pylist() if value is not None]
                 if values:

@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import DeltaError
-from pyarrow.fs import LocalFileSystem
 
 from lakelogic.core.errors import CapabilityError, RunError
 from lakelogic.plan.files import StagedFile
+from lakelogic.storage.tables import arrow_place
 from lakelogic.table.commit_properties import commit_properties
 from lakelogic.table.protocol import CommitId, TableShape
 from lakelogic.table.replaced import Replaced
@@ -64,9 +64,9 @@ def read_staged_rows(table: DeltaTable, root: str, files: Sequence[StagedFile], 
     schema = pa.schema(table.schema())
     names = [column.name for column in shape.columns]
     wanted = pa.schema([schema.field(name) for name in names])
-    format_, disk = ds.ParquetFileFormat(), LocalFileSystem()
+    format_, (disk, inside) = ds.ParquetFileFormat(), arrow_place(root)
     fragments = [
-        format_.make_fragment(os.path.join(root, file.path), disk, _partition(file, wanted, shape)) for file in files
+        format_.make_fragment(os.path.join(inside, file.path), disk, _partition(file, wanted, shape)) for file in files
     ]
     return ds.FileSystemDataset(fragments, wanted, format_, disk)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,9 @@ from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import DeltaError
 
 from lakelogic.core.errors import PlanError, RunError
+from lakelogic.storage.files import make_folder
+from lakelogic.storage.resolver import store_options
+from lakelogic.storage.tables import open_delta
 from lakelogic.table.adopt import find_table
 from lakelogic.table.delta_schema import delta_schema
 from lakelogic.table.protocol import TableShape
@@ -23,7 +25,7 @@ def replace_table(path: str, shape: TableShape, rows: Sequence[Mapping[str, Any]
     data = pa.Table.from_pylist([dict(row) for row in rows], schema=pa.schema(schema))
     table = find_table(path)
     if table is None:
-        os.makedirs(path, exist_ok=True)
+        make_folder(path)
     elif [(f.name, str(f.type)) for f in table.schema().fields] != [(f.name, str(f.type)) for f in schema.fields]:
         raise PlanError(
             f"`{path}` is a table with other columns",
@@ -35,11 +37,11 @@ def replace_table(path: str, shape: TableShape, rows: Sequence[Mapping[str, Any]
     refuse_path(path)
     try:
         if table is None:
-            table = DeltaTable.create(path, schema, description=shape.description)
+            table = DeltaTable.create(path, schema, description=shape.description, storage_options=store_options(path))
         write_deltalake(table, data, mode="overwrite")
     except (DeltaError, OSError) as error:
         raise RunError(f"the table `{path}` could not be written: {error}", code="LL446") from error
-    return DeltaTable(path).version()
+    return open_delta(path).version()
 
 
 def _same_rows(table: DeltaTable, data: pa.Table) -> bool:

@@ -22,12 +22,12 @@ def read_sample(path: str, version: int, *, run_id: str, limit: int) -> Sample:
     """Read at most `limit` rows that one run wrote, from the table as it was at a version."""
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
-    from deltalake import DeltaTable
 
+    from lakelogic.storage.tables import find_delta, open_delta
     from lakelogic.table.features import arrow_obstacle
 
-    if DeltaTable.is_deltatable(path):
-        table = DeltaTable(path, version=version)
+    if find_delta(path) is not None:
+        table = open_delta(path, version)
         if arrow_obstacle(table) is not None:
             return _query_sample(table, run_id=run_id, limit=limit)
         dataset = table.to_pyarrow_dataset()
@@ -52,17 +52,18 @@ def _query_sample(table: DeltaTable, *, run_id: str, limit: int) -> Sample:
 
 def read_rows(path: str) -> Sample:
     """All rows of a small table; none where there is no table."""
-    from deltalake import DeltaTable
+    from lakelogic.storage.tables import find_delta
 
-    if not DeltaTable.is_deltatable(path):
+    table = find_delta(path)
+    if table is None:
         return Sample((), ())
-    rows = DeltaTable(path).to_pyarrow_table()
+    rows = table.to_pyarrow_table()
     return Sample(tuple(rows.column_names), tuple(rows.to_pylist()))
 
 
 def read_types(path: str) -> dict[str, str]:
     """The columns of a table with their Delta types, as text."""
-    from deltalake import DeltaTable
+    from lakelogic.storage.tables import open_delta
 
-    fields = DeltaTable(path).schema().fields
+    fields = open_delta(path).schema().fields
     return {field.name: str(getattr(field.type, "type", None) or field.type.to_json()) for field in fields}

@@ -12,7 +12,6 @@ from this very batch, so it computes the same changes again.
 from __future__ import annotations
 
 import os
-import shutil
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from lakelogic.core.errors import PlanError
 from lakelogic.core.faults import fault_point
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.writes import WriteScd2
+from lakelogic.storage.files import remove_tree
 from lakelogic.table.adopt import adopt_files, find_commit, find_table
 from lakelogic.table.history_merge import render_merge
 from lakelogic.table.history_observed import Batch, observe, open_batch
@@ -110,7 +110,7 @@ def commit_history(
             commit = _merge(spark, batch, scratch, commit_id)
         else:
             commit = rewrite_files(spark, batch, _read(spark, batch, scratch), scratch.changes, commit_id)
-    shutil.rmtree(os.path.join(path, scratch.folder), ignore_errors=True)
+    remove_tree(os.path.join(path, scratch.folder))
     return commit
 
 

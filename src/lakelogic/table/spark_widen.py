@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from lakelogic.plan.files import StagedFile
+from lakelogic.storage.files import FoundFile, walk_files
 from lakelogic.table.adopt import adopt_widened, find_table
 from lakelogic.table.delta_schema import find_widened
 from lakelogic.table.features import enable_features
@@ -65,16 +66,12 @@ def _rewrite(spark: SparkSession, path: str, table: DeltaTable, shape: TableShap
 
 
 def _written(path: str, folder: str) -> list[StagedFile]:
-    found = []
-    for parent, _, names in os.walk(os.path.join(path, folder)):
-        for name in sorted(names):
-            if name.endswith(".parquet"):
-                found.append(_file(path, os.path.join(parent, name)))
-    return found
+    files = sorted(walk_files(os.path.join(path, folder)), key=lambda file: file.path)
+    return [_file(path, file) for file in files if file.path.endswith(".parquet")]
 
 
-def _file(path: str, file: str) -> StagedFile:
-    inside = os.path.relpath(file, path)
+def _file(path: str, file: FoundFile) -> StagedFile:
+    inside = file.path.removeprefix(f"{path}/")
     pairs = (part.split("=", 1) for part in os.path.dirname(inside).split("/") if "=" in part)
     partition = {unquote(name): None if value == HIVE_NULL else unquote(value) for name, value in pairs}
-    return StagedFile(inside, os.path.getsize(file), read_stats(file).rows, partition)
+    return StagedFile(inside, file.size, read_stats(file.path).rows, partition)

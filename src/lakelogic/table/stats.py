@@ -19,6 +19,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lakelogic.storage.tables import read_footer
+
 # Delta keeps this much of a string bound, and statistics of this many columns.
 STRING_PREFIX = 32
 INDEXED_COLUMNS = 32
@@ -41,7 +43,11 @@ class FileStats:
 
 def read_stats(path: str, constants: Mapping[str, str] | None = None) -> FileStats:
     """Read the footer of a Parquet file; it is silent on columns whose one value is known."""
-    metadata = pq.read_metadata(path)
+    return footer_stats(read_footer(path), constants)
+
+
+def footer_stats(metadata: pq.FileMetaData, constants: Mapping[str, str] | None = None) -> FileStats:
+    """What a footer says."""
     schema = metadata.schema.to_arrow_schema()
     flat = _flat_columns(metadata, schema)
     nulls = {name: count for name, index in flat.items() if (count := _null_count(metadata, index)) is not None}

@@ -17,6 +17,8 @@ from deltalake.exceptions import DeltaError
 from lakelogic.contract.duration import parse_duration
 from lakelogic.core.errors import RunError
 from lakelogic.plan.upkeep import TARGET_BYTES, DataFile, Optimized
+from lakelogic.storage.address import is_remote
+from lakelogic.storage.files import file_exists, list_names, remove_file, walk_files
 
 _HISTORY = 1000
 _COMMIT = re.compile(r"^(\d{20})\.json$")
@@ -101,7 +103,7 @@ def _counts(metrics: Mapping[str, Any]) -> dict[str, int]:
 def list_old_files(table: DeltaTable, path: str, hours: int) -> list[str]:
     """Files that no version of the last hours needs, and that are still there."""
     found = _vacuum(table, hours)
-    return [name for name in found if os.path.exists(os.path.join(path, name))]
+    return [name for name in found if file_exists(os.path.join(path, name))]
 
 
 def remove_old_files(table: DeltaTable, hours: int) -> None:
@@ -124,7 +126,8 @@ def _vacuum(table: DeltaTable, hours: int, *, dry_run: bool = True, full: bool =
 def log_state(table: DeltaTable, path: str, now: datetime) -> tuple[int, int]:
     """How many commits came after the last checkpoint, and how many before it are older than the log is kept."""
     folder = os.path.join(path, "_delta_log")
-    names = os.listdir(folder)
+    files = {os.path.basename(file.path): file for file in walk_files(folder)}
+    names = list(files)
     newest = max((int(m[1]) for name in names if (m := _CHECKPOINT.match(name))), default=-1)
     kept = parse_retention(table.metadata().configuration.get("delta.logRetentionDuration", "interval 30 days"))
     commits = expired = 0
@@ -133,7 +136,7 @@ def log_state(table: DeltaTable, path: str, now: datetime) -> tuple[int, int]:
         if found is None:
             continue
         commits += int(found[1]) > newest
-        age = now.timestamp() - os.path.getmtime(os.path.join(folder, name))
+        age = now.timestamp() - files[name].mtime_ns / 1e9
         expired += int(found[1]) < newest and age > kept
     return commits, expired
 
@@ -169,7 +172,7 @@ def remove_files(root: str, names: Iterable[str]) -> None:
     """Remove files below a folder, and the folders that are empty or only marked after that."""
     folders = set()
     for name in names:
-        os.unlink(os.path.join(root, name))
+        remove_file(os.path.join(root, name))
         folders.add(os.path.dirname(name))
     for folder in sorted(folders, key=len, reverse=True):
         _remove_empty(root, folder)
@@ -178,11 +181,11 @@ def remove_files(root: str, names: Iterable[str]) -> None:
 def _remove_empty(root: str, folder: str) -> None:
     while folder:
         path = os.path.join(root, folder)
-        left = os.listdir(path) if os.path.isdir(path) else []
+        left = list_names(path)
         if any(not name.startswith(("_", ".")) for name in left):
             return
         for name in left:
-            os.unlink(os.path.join(path, name))
-        if os.path.isdir(path):
+            remove_file(os.path.join(path, name))
+        if not is_remote(path) and os.path.isdir(path):
             os.rmdir(path)
         folder = os.path.dirname(folder)

@@ -12,6 +12,7 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.exceptions import DeltaError
 
 from lakelogic.core.errors import RunError
+from lakelogic.storage.tables import reopen_delta
 from lakelogic.table.delta_schema import find_widened, widened_schema
 from lakelogic.table.features import enable_features
 from lakelogic.table.protocol import TableShape
@@ -39,7 +40,7 @@ def widen_columns(table: DeltaTable, shape: TableShape) -> DeltaTable:
         raise RunError(
             f"the columns of `{table.table_uri}` could not be widened", code="LL441", retryable=True
         ) from error
-    return DeltaTable(table.table_uri)
+    return reopen_delta(table)
 
 
 def widening_note(shape: TableShape, widened: tuple[str, ...]) -> str:

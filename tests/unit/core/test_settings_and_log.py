@@ -39,8 +39,8 @@ def test_each_variable_lands_in_its_field() -> None:
             "LAKELOGIC_LOG_LEVEL": "debug",
         }
     )
-    assert (settings.engine, settings.root, settings.warehouse) == ("duckdb", Path("r"), Path("w"))
-    assert (settings.state, settings.jars, settings.jars_given) == (Path("s"), Path("j"), True)
+    assert (settings.engine, settings.root, settings.warehouse) == ("duckdb", "r", "w")
+    assert (settings.state, settings.jars, settings.jars_given) == ("s", Path("j"), True)
     assert settings.log_level == "DEBUG"
 
 

@@ -68,5 +68,5 @@ def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
 
 
 def test_a_remote_folder_is_refused() -> None:
-    with pytest.raises(CapabilityError, match="not supported yet"):
-        acquire("s3://bucket/_lakelogic/x", HOLDER)
+    with pytest.raises(CapabilityError, match="not in a store"):
+        acquire("hdfs://bucket/_lakelogic/x", HOLDER)

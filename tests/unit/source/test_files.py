@@ -107,8 +107,8 @@ def test_a_missing_path_names_near_misses(landing: Path) -> None:
 
 
 def test_remote_files_are_refused() -> None:
-    with pytest.raises(CapabilityError, match="not supported yet"):
-        list_files("s3://bucket/landing/")
+    with pytest.raises(CapabilityError, match="not in a store"):
+        list_files("hdfs://bucket/landing/")
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from lakelogic.plan.dataset_rules import one_row
 from lakelogic.plan.files import Staged, StagedFile
 from lakelogic.plan.fold import REJECTED_RELATION, UNFOLDED_RELATION
 from lakelogic.plan.model import Column, LinkRead, Plan, SourceFacts, Stage
+from lakelogic.storage.address import is_remote
 
 
 class DuckDbEngine:
@@ -44,6 +45,10 @@ class DuckDbEngine:
                 f"engine `duckdb` has no use for `{given[0]}`", hint="leave it out, or use engine: spark"
             )
         return cls(options.keys)
+
+    def reach(self, paths: Sequence[str]) -> None:
+        if any(is_remote(path) for path in paths):
+            self._session.mount_stores()
 
     def inspect(self, spec: ReadSpec, slice: Slice) -> SourceFacts:
         with self._call("looking at the source") as relations:

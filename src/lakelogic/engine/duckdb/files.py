@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote
 
@@ -15,6 +16,8 @@ from lakelogic.engine.duckdb.types import empty_relation, literal, null_column, 
 from lakelogic.engine.protocol import StageInput
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import Column
+from lakelogic.storage.address import is_remote
+from lakelogic.storage.files import upload
 
 _OPTIONS = "FORMAT parquet, COMPRESSION zstd"
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
@@ -25,6 +28,8 @@ def write_files(
 ) -> tuple[StagedFile, ...]:
     """Write a query's rows below root/folder; files without rows are not left behind."""
     root, folder = place
+    if is_remote(root):
+        return _write_remote(relations, sql, place, partition_by)
     target = local_path(root) / folder
     target.mkdir(parents=True, exist_ok=True)
     if partition_by:
@@ -35,13 +40,30 @@ def write_files(
     return _measured(relations, target, local_path(root), partition_by)
 
 
+def _write_remote(
+    relations: Relations, sql: str, place: tuple[str, str], partition_by: Sequence[str]
+) -> tuple[StagedFile, ...]:
+    """Files are made whole on the local disk first: a store shows an object when it is complete, and so do we."""
+    root, folder = place
+    with TemporaryDirectory(prefix="lakelogic-upload-") as scratch:
+        files = write_files(relations, sql, (scratch, folder), partition_by)
+        for file in files:
+            upload(f"{scratch}/{file.path}", f"{root.rstrip('/')}/{file.path}")
+    return files
+
+
+def staged_path(root: str, file: StagedFile) -> str:
+    """A staged file as DuckDB is to be told it."""
+    return f"{root.rstrip('/')}/{file.path}" if is_remote(root) else str(local_path(root) / file.path)
+
+
 def read_staged(relations: Relations, staged: StageInput) -> str:
     """SQL for the rows of staged files, partition columns included, in their declared types."""
     if not staged.staged or staged.staged_root is None:
         return empty_relation(staged.columns)
     groups: dict[tuple[tuple[str, str | None], ...], list[str]] = {}
     for file in staged.staged:
-        path = str(local_path(staged.staged_root) / file.path)
+        path = staged_path(staged.staged_root, file)
         groups.setdefault(tuple(sorted(file.partition.items())), []).append(path)
     parts = [_read_group(relations, dict(keys), paths, staged.columns) for keys, paths in groups.items()]
     return " UNION ALL ".join(parts)
@@ -49,7 +71,7 @@ def read_staged(relations: Relations, staged: StageInput) -> str:
 
 def read_rejected(staged: StageInput) -> str:
     """The rejected files with all that stands in them, also what no table has."""
-    paths = [literal(str(local_path(staged.staged_root or "") / file.path)) for file in staged.staged]
+    paths = [literal(staged_path(staged.staged_root or "", file)) for file in staged.staged]
     return f"SELECT * FROM read_parquet([{', '.join(paths)}], hive_partitioning = false, union_by_name = true)"
 
 

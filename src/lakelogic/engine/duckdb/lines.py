@@ -11,6 +11,8 @@ from pathlib import Path, PurePath
 from typing import IO, cast
 
 from lakelogic.core.errors import CapabilityError, RunError
+from lakelogic.storage.address import is_remote
+from lakelogic.storage.files import open_file
 
 _BOM = b"\xef\xbb\xbf"
 _UNREADABLE = {".zst", ".snappy", ".lz4", ".deflate"}
@@ -47,33 +49,31 @@ def decode(raw: bytes, encoding: str) -> Line:
 
 
 def local_path(path: str) -> Path:
-    plain = path.removeprefix("file://") if path.startswith("file://") else path.removeprefix("file:")
-    if "://" in plain:
-        raise CapabilityError(f"the DuckDB engine reads local files only, not `{path}`", hint="use engine: spark")
-    return Path(plain)
+    return Path(path.removeprefix("file://") if path.startswith("file://") else path.removeprefix("file:"))
 
 
 def _raw_lines(path: str) -> Iterator[bytes]:
     try:
-        with _open(local_path(path)) as stream:
+        with _open(path) as stream:
             yield from stream
     except (OSError, EOFError, zlib.error) as error:
         raise RunError(f"cannot read `{path}`: {error}") from error
 
 
-def _open(path: Path) -> IO[bytes]:
+def _open(path: str) -> IO[bytes]:
     suffix = PurePath(path).suffix.lower()
     if suffix in _UNREADABLE:
         raise CapabilityError(
             f"the DuckDB engine cannot unpack `{suffix}` files", hint="use .gz, .bz2 or engine: spark"
         )
+    stream = open_file(path) if is_remote(path) else local_path(path).open("rb")
     match suffix:
         case ".gz":
-            return cast(IO[bytes], gzip.open(path, "rb"))
+            return cast(IO[bytes], gzip.open(stream, "rb"))
         case ".bz2":
-            return cast(IO[bytes], bz2.open(path, "rb"))
+            return cast(IO[bytes], bz2.open(stream, "rb"))
         case _:
-            return path.open("rb")
+            return stream
 
 
 def _split(raw: bytes) -> list[bytes]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -16,7 +15,9 @@ from deltalake.exceptions import DeltaError
 
 from lakelogic.core.errors import CapabilityError, RunError
 from lakelogic.core.slices import TableSlice
-from lakelogic.engine.duckdb.lines import local_path
+from lakelogic.storage import tables
+from lakelogic.storage.files import read_file
+from lakelogic.storage.resolver import short_reason
 
 MASKING_KEY = "lakelogic.masking"  # metadata of a Delta column
 _CHANGE_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
@@ -33,9 +34,9 @@ class _Added:
 
 def open_delta(path: str, version: int | None = None) -> DeltaTable:
     try:
-        return DeltaTable(str(local_path(path)), version=version)
+        return tables.open_delta(path, version)
     except (DeltaError, OSError) as error:
-        raise RunError(f"cannot read the Delta table `{path}`: {str(error).splitlines()[0]}") from error
+        raise RunError(f"cannot read the Delta table `{path}`: {short_reason(error)}") from error
 
 
 def read_delta(slice_: TableSlice) -> Any:
@@ -109,11 +110,11 @@ def _read_changes(table: DeltaTable, slice_: TableSlice, after: int) -> Any:
 
 
 def _read_log(slice_: TableSlice, after: int) -> _Added:
-    log = Path(local_path(slice_.path)) / "_delta_log"
+    log = f"{slice_.path.rstrip('/')}/_delta_log"
     adds: list[tuple[int, dict[str, Any]]] = []
     removed: set[str] = set()
     for version in range(after + 1, slice_.version + 1):
-        for action in _actions(log / f"{version:020}.json", slice_.path, after):
+        for action in _actions(f"{log}/{version:020}.json", slice_.path, after):
             if action.get("add", {}).get("dataChange"):
                 adds.append((version, action["add"]))
             if action.get("remove", {}).get("dataChange"):
@@ -126,9 +127,9 @@ def _read_log(slice_: TableSlice, after: int) -> _Added:
     )
 
 
-def _actions(commit: Path, table: str, after: int) -> list[dict[str, Any]]:
+def _actions(commit: str, table: str, after: int) -> list[dict[str, Any]]:
     try:
-        return [json.loads(line) for line in commit.read_text().splitlines() if line]
+        return [json.loads(line) for line in read_file(commit).decode().splitlines() if line]
     except FileNotFoundError as error:
         raise RunError(
             f"the log of `{table}` no longer reaches back to version {after}",

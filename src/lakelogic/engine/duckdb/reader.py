@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +22,9 @@ from lakelogic.engine.duckdb.text_source import TEXT_FORMATS, TextSource, text_n
 from lakelogic.engine.duckdb.types import literal, quote, readable, text_columns, to_columns
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.plan.model import HIDDEN_PREFIX, MALFORMED_COLUMN, SOURCE_COLUMN, LinkRead, SourceFacts
+from lakelogic.storage.address import is_remote
+from lakelogic.storage.files import file_exists, folder_exists, walk_files
+from lakelogic.storage.tables import arrow_place
 
 _SUFFIXES = {".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
              ".txt": "text",
@@ -122,11 +125,12 @@ def _typed_files(relations: Relations, format_: str, paths: Sequence[str]) -> st
 
 
 def _one_file(relations: Relations, format_: str, path: str) -> str:
-    local = str(local_path(path))
     if format_ == "parquet":
-        return f"SELECT * FROM read_parquet({literal(local)}, hive_partitioning = false)"
+        place = path if is_remote(path) else str(local_path(path))
+        return f"SELECT * FROM read_parquet({literal(place)}, hive_partitioning = false)"
     if format_ == "orc":
-        return f"SELECT * FROM {relations.register(ds.dataset(local, format='orc'))}"
+        disk, inside = arrow_place(path)
+        return f"SELECT * FROM {relations.register(ds.dataset(inside, format='orc', filesystem=disk))}"
     raise CapabilityError(f"the DuckDB engine cannot read format `{format_}` from files", hint="use engine: spark")
 
 
@@ -182,10 +186,9 @@ def _text_link(relations: Relations, link: LinkRead, spec: ReadSpec, paths: tupl
 
 
 def _guess_format(path: str) -> str:
-    local = local_path(path)
-    if not local.exists() and "/" not in path:
+    if "/" not in path and not local_path(path).exists():
         return "table"
-    if (local / "_delta_log").is_dir():
+    if folder_exists(f"{path.rstrip('/')}/_delta_log"):
         return "delta"
     files = _list_files(path)
     return (_suffix_format(files[0]) if files else None) or "delta"
@@ -199,15 +202,15 @@ def _suffix_format(path: str) -> str | None:
 
 def _list_files(path: str) -> tuple[str, ...]:
     """The data files at a path: itself, or those in the folder and below; hidden ones are not data."""
-    local = local_path(path)
-    if local.is_file():
-        return (str(local),)
-    found = (file for file in local.rglob("*") if file.is_file())
-    return tuple(sorted(str(file) for file in found if not _hidden(file.relative_to(local))))
+    root = path.rstrip("/") if is_remote(path) else str(local_path(path))
+    if file_exists(root):
+        return (root,)
+    found = (file.path for file in walk_files(root))
+    return tuple(sorted(file for file in found if not _hidden(file.removeprefix(f"{root}/"))))
 
 
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(("_", ".")) for part in path.parts)
+def _hidden(path: str) -> bool:
+    return any(part.startswith(("_", ".")) for part in path.split("/"))
 
 
 def _filled(slice_: Slice) -> tuple[str, ...]:

@@ -35,11 +35,20 @@ class Session:
         self.connection.execute(f"SET temp_directory = '{self._spill.name}'")
         self.connection.execute("SET enable_progress_bar = false")
         self._defined: set[str] = set()
+        self._mounted = False
         for name, (function, takes, gives) in {**CALLS, **mask_calls(keys)}.items():
             self._register(name, function, takes, gives, pure=name not in {"LAKELOGIC_ENCRYPT"})
         self._define("ll_refuse(what)", "error(concat('the DuckDB engine cannot compute ', what))")
         for head, body in {**CAST_MACROS, **FUNCTION_MACROS}.items():
             self._define(head, body)
+
+    def mount_stores(self) -> None:
+        """Have addresses of object stores readable."""
+        from lakelogic.engine.duckdb.stores import Stores
+
+        if not self._mounted:
+            self.connection.register_filesystem(Stores())
+            self._mounted = True
 
     def run(self, sql: str) -> Any:
         """Execute one statement, after defining the decimal casts that it calls."""

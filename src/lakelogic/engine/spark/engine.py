@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from sqlglot import exp
@@ -21,11 +22,13 @@ from lakelogic.engine.spark.relations import Relations, open_relations
 from lakelogic.engine.spark.session import (
     OpenSession,
     close_session,
+    find_jars,
     fork_session,
     open_session,
     settings_for_call,
 )
 from lakelogic.engine.spark.stage import run_stage
+from lakelogic.engine.spark.stores import let_in, require_jars
 from lakelogic.engine.spark.types import to_columns
 from lakelogic.plan.dataset_rules import one_row
 from lakelogic.plan.files import Staged, StagedFile
@@ -44,9 +47,10 @@ class SparkEngine:
 
     name = "spark"
 
-    def __init__(self, session: OpenSession, keys: MaskKeys) -> None:
+    def __init__(self, session: OpenSession, keys: MaskKeys, jars: Sequence[Path] = ()) -> None:
         self._session = session
         self._keys = keys
+        self._jars = jars
 
     @classmethod
     def open(cls, options: EngineOptions) -> SparkEngine:
@@ -57,7 +61,12 @@ class SparkEngine:
             spark=options.session,
             conf=options.conf,
         )
-        return cls(session, options.keys)
+        return cls(session, options.keys, find_jars(options.settings) if session.local else ())
+
+    def reach(self, paths: Sequence[str]) -> None:
+        if self._session.local:
+            require_jars(paths, self._jars)
+        let_in(self._session.spark, paths, ours=self._session.local)
 
     def inspect(self, spec: ReadSpec, slice: Slice) -> SourceFacts:
         with self._call("looking at the source"):
@@ -105,7 +114,11 @@ class SparkEngine:
     def fork(self, pool: str, conf: Mapping[str, str]) -> SparkEngine:
         """An engine for the calling thread: another session of the same application, which it leaves running."""
         with translated("opening a session"):
-            return SparkEngine(OpenSession(fork_session(self._session.spark, pool, conf)), self._keys)
+            return SparkEngine(
+                OpenSession(fork_session(self._session.spark, pool, conf), own=self._session.local),
+                self._keys,
+                self._jars,
+            )
 
     @property
     def spark(self) -> SparkSession:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -14,7 +15,11 @@ from lakelogic.engine.spark.paths import exactly, local_path
 from lakelogic.engine.spark.render import quote
 from lakelogic.engine.spark.types import to_ddl
 from lakelogic.plan.files import StagedFile
+from lakelogic.storage.address import is_remote
+from lakelogic.storage.files import FoundFile, walk_files
+from lakelogic.storage.tables import read_footer
 
+_FOOTER_READERS = 8
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -22,15 +27,17 @@ def join_path(root: str, folder: str) -> str:
     return f"{root.rstrip('/')}/{folder.strip('/')}"
 
 
-def list_written(spark: SparkSession, root: str, folder: str) -> tuple[StagedFile, ...]:
+def list_written(root: str, folder: str) -> tuple[StagedFile, ...]:
     """The files below a folder, by path relative to the root, with rows and partition values."""
-    local = local_path(join_path(root, folder))
+    base = join_path(root, folder)
+    local = local_path(base)
     if local is not None:
         found = sorted(path for path in local.rglob("*.parquet") if not path.name.startswith((".", "_")))
         return tuple(_measure(path, local, folder) for path in found)
-    if local_path(root) is not None:
+    if not is_remote(base):
         return ()  # no row had this verdict, so nobody made the folder
-    return _list_remote(spark, root, folder)
+    with ThreadPoolExecutor(_FOOTER_READERS) as readers:
+        return tuple(readers.map(lambda file: _measure_object(file, base, folder), _objects(base)))
 
 
 def read_staged(spark: SparkSession, staged: StageInput) -> DataFrame:
@@ -67,24 +74,17 @@ def _measure(path: Path, base: Path, folder: str) -> StagedFile:
     )
 
 
+def _objects(base: str) -> list[FoundFile]:
+    names = ((file, file.path.rsplit("/", 1)[-1]) for file in walk_files(base))
+    return [file for file, name in names if name.endswith(".parquet") and not name.startswith((".", "_"))]
+
+
+def _measure_object(file: FoundFile, base: str, folder: str) -> StagedFile:
+    relative = file.path.removeprefix(f"{base}/")
+    rows = read_footer(file.path).num_rows
+    return StagedFile(f"{folder.strip('/')}/{relative}", file.size, rows, _partition(relative.split("/")[:-1]))
+
+
 def _partition(parts: Sequence[str]) -> dict[str, str | None]:
     pairs = (part.partition("=") for part in parts if "=" in part)
     return {unquote(name): None if value == _NULL_PARTITION else unquote(value) for name, _, value in pairs}
-
-
-def _list_remote(spark: SparkSession, root: str, folder: str) -> tuple[StagedFile, ...]:
-    """On an object store Spark itself looks: one row per file, never a row of data."""
-    base = join_path(root, folder)
-    rows = (
-        spark.read.option("recursiveFileLookup", "true")
-        .parquet(base)
-        .groupBy("_metadata.file_path", "_metadata.file_size")
-        .count()
-        .collect()
-    )
-    files = []
-    for path, size, count in rows:
-        relative = unquote(path).split(f"{base.split('://', 1)[-1]}/", 1)[-1]
-        parts = relative.split("/")[:-1]
-        files.append(StagedFile(f"{folder.strip('/')}/{relative}", size, count, _partition(parts)))
-    return tuple(sorted(files, key=lambda file: file.path))

@@ -6,13 +6,15 @@ import bz2
 import gzip
 import re
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import BinaryIO, cast
 from urllib.parse import quote as quote_url
 
-from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import SparkSession
 
 from lakelogic.engine.spark.render import literal
+from lakelogic.storage.address import is_remote
+from lakelogic.storage.files import file_exists, open_file, walk_files
 
 _GLOB = re.compile(r"([\\\[\]{}*?])")
 _SAFE_IN_URL = "/:@!$&'()*+,;=~-._"
@@ -51,10 +53,10 @@ def source_expression(paths: Sequence[str]) -> str:
 def first_line(spark: SparkSession, path: str) -> bytes:
     """The first line that is not blank, without its end and without a byte order mark."""
     local = local_path(path)
-    if local is None or local.suffix in {".zst", ".lz4", ".snappy", ".deflate"}:
+    if (local is None and not is_remote(path)) or PurePath(path).suffix in {".zst", ".lz4", ".snappy", ".deflate"}:
         rows = spark.read.text(exactly([path])).where("value <> ''").selectExpr("CAST(value AS BINARY) AS line").head(1)
         return bytes(rows[0].line) if rows else b""
-    with _open(local) as stream:
+    with _open(local or path) as stream:
         head = b""
         while chunk := stream.read(_CHUNK):
             head = (head + chunk).removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
@@ -72,28 +74,33 @@ def head_bytes(path: Path, size: int) -> bytes:
 def list_files(spark: SparkSession, path: str) -> list[str]:
     """The data files at a path: itself, or those in the folder and below; hidden ones are not data."""
     local = local_path(path)
+    if local is None and is_remote(path):
+        return _list_remote(path.rstrip("/"))
     if local is None:
-        return _list_remote(spark.read, path)
+        return []
     if local.is_file():
         return [str(local)]
     found = (file for file in local.rglob("*") if file.is_file())
     return sorted(str(file) for file in found if not _hidden(file.relative_to(local)))
 
 
-def _list_remote(remote: DataFrameReader, path: str) -> list[str]:
-    listing: DataFrame = remote.format("binaryFile").option("recursiveFileLookup", "true").load(path)
-    return sorted(row.path for row in listing.select("path").collect())
+def _list_remote(path: str) -> list[str]:
+    if file_exists(path):
+        return [path]
+    found = (file.path for file in walk_files(path))
+    return sorted(file for file in found if not _hidden(Path(file.removeprefix(f"{path}/"))))
 
 
 def _hidden(path: Path) -> bool:
     return any(part.startswith(("_", ".")) for part in path.parts)
 
 
-def _open(path: Path) -> BinaryIO:
-    match path.suffix:
+def _open(path: Path | str) -> BinaryIO:
+    stream = open_file(str(path))
+    match PurePath(path).suffix:
         case ".gz":
-            return cast(BinaryIO, gzip.open(path, "rb"))
+            return cast(BinaryIO, gzip.open(stream, "rb"))
         case ".bz2":
-            return cast(BinaryIO, bz2.open(path, "rb"))
+            return cast(BinaryIO, bz2.open(stream, "rb"))
         case _:
-            return path.open("rb")
+            return stream

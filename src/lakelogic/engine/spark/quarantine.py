@@ -34,7 +34,7 @@ def write_rejected(
     relations.add(UNFOLDED_RELATION, unfolded)
     query = by_reference(stage.quarantine.transform(_joined_arrays))
     write_files(relations.query(apply_masking(query, keys, relations)), join_path(root, folder))
-    files = tuple(file for file in list_written(relations.spark, root, folder) if file.rows > 0)
+    files = tuple(file for file in list_written(root, folder) if file.rows > 0)
     return files, read_observations(stage.rejected_counts, tally)
 
 

@@ -23,6 +23,7 @@ from lakelogic.core.settings import Settings
 from lakelogic.engine.spark.archive import archive_option, find_archive
 from lakelogic.engine.spark.failures import translated
 from lakelogic.engine.spark.quiet import quiet_start
+from lakelogic.engine.spark.stores import REDACTION
 
 _SETUP_HINT = "run `make setup`, or `lakelogic doctor` to see what is missing"
 _MINIMUM_JAVA = 17
@@ -50,6 +51,12 @@ class OpenSession:
 
     spark: SparkSession
     key: tuple[str, ...] | None = None
+    own: bool = False  # a further session of an application that we started
+
+    @property
+    def local(self) -> bool:
+        """Whether we started the Spark that this session is of."""
+        return self.own or (self.key is not None and self.key[0] == "local")
 
 
 def open_session(
@@ -177,6 +184,7 @@ def _local_conf(settings: Settings, master: str) -> dict[str, str]:
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.redaction.regex": REDACTION,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": _driver_memory(),

@@ -56,8 +56,8 @@ def run_stage(
         _write(last, join_path(*place), stage.partition_by, statistics_off(constants))
     rows, skipped = read.count()
     return Staged(
-        accepted=tuple(replace(file, constants=constants) for file in _list_verdict(relations, place, ACCEPTED)),
-        rejected=_list_verdict(relations, place, REJECTED),
+        accepted=tuple(replace(file, constants=constants) for file in _list_verdict(place, ACCEPTED)),
+        rejected=_list_verdict(place, REJECTED),
         counts={**_read_counts(stage.input, rows, counted), SKIPPED: skipped},
         observations=read_observations(stage.observations, observed),
     )
@@ -147,9 +147,9 @@ def _writer(frame: DataFrame) -> DataFrameWriter:
     return frame.write.mode("error").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
 
 
-def _list_verdict(relations: Relations, place: tuple[str, str], verdict: str) -> tuple[StagedFile, ...]:
+def _list_verdict(place: tuple[str, str], verdict: str) -> tuple[StagedFile, ...]:
     root, folder = place
     written = f"{VERDICT_COLUMN}={str(verdict == REJECTED).lower()}"
     plain = plain_folder(root, folder, written, verdict)
-    files = list_written(relations.spark, root, f"{folder.strip('/')}/{plain}")
+    files = list_written(root, f"{folder.strip('/')}/{plain}")
     return tuple(file for file in files if file.rows > 0)

@@ -1,0 +1,1 @@
+"""Where bytes lie: local disks and object stores, behind the same few functions."""
