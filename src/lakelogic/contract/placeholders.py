@@ -73,7 +73,7 @@ class _Filler:
         self.hidden += result.hidden
         setting = any(fnmatchcase(path, pattern) for pattern in _SETTINGS) or _is_address(path, result.text)
         if result.secret and not setting:
-            hint = "secrets may stand in `credentials`, `spark`, `source.database.url` and the `options` of sources and links"
+            hint = "secrets may stand in `credentials`, `spark`, `source.database.url` and in `options`"
             self.problems.append(Problem("LL133", "a secret cannot stand here", place, hint))
             parent[key] = text
         elif result.hidden and setting:
