@@ -57,7 +57,8 @@ def run_member(
     results: list[RunResult] = []
     problem: Problem | None = None
     try:
-        _run(contract, request, open_engine, now, results)
+        with logger.contextualize(dataset=contract.dataset):
+            _run(contract, request, open_engine, now, results)
     except LakeLogicError as error:
         problem = error.problem
     except Exception as error:  # noqa: BLE001 - one contract must not take the others with it

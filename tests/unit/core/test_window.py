@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lakelogic.core.errors import PlanError
@@ -67,6 +67,7 @@ ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Africa/Cairo", "Australia/
          "America/Sao_Paulo", "Pacific/Apia", "Asia/Beirut"]  # fmt: skip
 
 
+@settings(deadline=None)
 @given(
     first=st.dates(date(2000, 1, 1), date(2035, 12, 31)),
     length=st.integers(0, 70),
