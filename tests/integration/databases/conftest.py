@@ -28,6 +28,11 @@ def spark_with_sqlite(spark_session: Any, spark_settings: Settings) -> Any:
     return _with_driver("sqlite", spark_session, spark_settings)
 
 
+@pytest.fixture
+def spark_with_mysql(spark_session: Any, spark_settings: Settings) -> Any:
+    return _with_driver("mysql", spark_session, spark_settings)
+
+
 def _with_driver(name: str, spark: Any, settings: Settings) -> Any:
     if not has_jars(settings.jars, OPTIONAL[name]):
         pytest.skip(f"the JDBC driver is missing: lakelogic setup --with {name}")

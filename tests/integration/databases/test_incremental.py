@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.servers.postgresql import Server
 
 from lakelogic.core import faults
 from lakelogic.core.errors import RunError
+from lakelogic.core.window import window_of_days
 
 CONTRACT = """
 dataset: orders
@@ -243,3 +245,18 @@ def test_a_merge_on_spark_becomes_the_table(estate: Estate, postgresql: Server, 
     estate.run()
     assert estate.run().status == "no_new_data"
     assert target_rows(estate) == source_rows(postgresql)
+
+
+def test_a_window_is_a_condition_of_the_query(estate: Estate, postgresql: Server) -> None:
+    text = CONTRACT.format(lookback="", strategy="append")
+    estate.declare(text.replace("target_path:", "reprocess: { date_column: updated_at }, target_path:"))
+    insert(postgresql, *[(day, f"2026-01-{day:02} 23:30:00+00") for day in range(1, 10)])
+    estate.run()
+    postgresql.run("UPDATE orders SET amount = 7 WHERE id IN (3, 4, 5)")
+    before = len(postgresql.log())
+    window = window_of_days(date(2026, 1, 4))
+    assert estate.run(window=window).counts.read == 1
+    asked = [line for line in postgresql.log()[before:].splitlines() if '"amount"' in line]
+    assert asked and all("\"updated_at\" >= '2026-01-04 00:00:00'" in line for line in asked)
+    assert [row[0] for row in estate.rows("id", "amount") if row[1] == 7] == [4]
+    assert len(estate.rows("id")) == 9
