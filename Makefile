@@ -24,8 +24,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 
 # The jars live in the user's cache or where LAKELOGIC_JARS says; this is quick when they are there.
 # Where they cannot be fetched it says how to get them and goes on: only Spark needs them.
+# Tests read databases too, and ask for the drivers at once: each call that adds jars prepares Spark's start again.
+test check laws: EXTRAS := --with postgresql --with sqlite
 jars: $(VENV)/.installed
-	@$(BIN)/lakelogic setup || true
+	@$(BIN)/lakelogic setup $(EXTRAS) || { test -n "$(EXTRAS)" && $(BIN)/lakelogic setup; } || true
 
 demo: setup  ## Run the quickstart on local Spark and show what came of it
 	@rm -rf examples/quickstart/lakehouse
@@ -37,7 +39,6 @@ demo-cdc: setup  ## PostgreSQL, Debezium, Kafka and a consumer that is killed (n
 
 # Two workers, each with a Spark session of its own: most of a small Spark job waits on one thread of the driver.
 test: setup  ## Run all tests
-	@$(BIN)/lakelogic setup --with postgresql --with sqlite || true
 	@$(PYTEST) -n $(WORKERS) --dist worksteal
 
 check: setup lint test  ## Everything that must pass before a commit: style, types, layers, tests
