@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
@@ -29,8 +31,11 @@ from lakelogic.plan.database_sql import (
 from lakelogic.plan.database_types import NativeColumn, is_numeric, is_time
 from lakelogic.source.database_client import Client
 from lakelogic.source.marks import find_marks, forget, sweep_marks, write_marks
-from lakelogic.source.tables import WAYS_ON
 
+_WAYS_ON = (
+    "choose: `lakelogic reload` empties the target and loads all there is; or run once with "
+    "--set source.load_mode=full, which reads all rows and goes on from the newest"
+)
 _MARK_SCHEMA = pa.schema([pa.field(MARK_COLUMN, pa.string())])
 _FETCH_SIZE = 10_000
 
@@ -83,11 +88,14 @@ def next_rows(
     on_empty: Literal["skip", "fail"] = "skip",
 ) -> tuple[DatabaseSlice | None, str]:
     """The slice after a committed one, or the first; None when there is nothing new."""
-    column = _find_column(client, relation, growth)
+    columns = {column.name: column for column in describe(client, relation)}
+    column = _find_column(columns, relation, growth)
     identity = client.identify(relation)
     before = committed.bounds if committed else None
     if committed is not None:
         _require_same(relation, committed, identity)
+    if before is not None:
+        _require_marks(relation, before, columns, control)
     high = _find_end(client, relation, growth, before)
     if high is None:
         return _nothing(relation, "the table is empty", on_empty)
@@ -111,8 +119,7 @@ def next_rows(
     return DatabaseSlice(relation_key(relation), identity, bounds), f"{growth.field} up to {high}, {since}"
 
 
-def _find_column(client: Client, relation: DatabaseRelation, growth: Growth) -> NativeColumn:
-    columns = {column.name: column for column in describe(client, relation)}
+def _find_column(columns: Mapping[str, NativeColumn], relation: DatabaseRelation, growth: Growth) -> NativeColumn:
     if growth.field in columns:
         return columns[growth.field]
     near = difflib.get_close_matches(growth.field, columns, n=1)
@@ -123,7 +130,22 @@ def _find_column(client: Client, relation: DatabaseRelation, growth: Growth) -> 
 def _require_same(relation: DatabaseRelation, committed: DatabaseSlice, identity: str | None) -> None:
     if None not in (committed.relation_id, identity) and committed.relation_id != identity:
         what = f"`{relation.name}` was made anew since it was last read, or is in another database: it is another table"
-        raise RunError(what, code="LL434", hint=WAYS_ON)
+        raise RunError(what, code="LL434", hint=_WAYS_ON)
+
+
+def _require_marks(
+    relation: DatabaseRelation, before: Bounds, columns: Mapping[str, NativeColumn], control: str
+) -> None:
+    """What was read can only be told by the same columns and the same list."""
+    gone = [name for name in before.marked if name not in columns]
+    listed = find_marks(control, before.listed)
+    if gone:
+        what = f"`{relation.name}` has no column `{gone[0]}` any more, by which rows that were read are known"
+    elif listed is not None and not os.path.exists(listed):
+        what = f"the list of rows of `{relation.name}` that were read is gone: `{listed}`"
+    else:
+        return
+    raise RunError(what, code="LL434", hint=_WAYS_ON)
 
 
 def _find_end(client: Client, relation: DatabaseRelation, growth: Growth, before: Bounds | None) -> str | None:
@@ -149,7 +171,7 @@ def _find_end(client: Client, relation: DatabaseRelation, growth: Growth, before
     raise RunError(
         f"`{relation.name}` was read up to {growth.field} {before.high}, but its newest row is from {newest}",
         code="LL434",
-        hint=WAYS_ON,
+        hint=_WAYS_ON,
     )
 
 

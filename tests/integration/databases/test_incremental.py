@@ -130,6 +130,9 @@ def test_a_source_that_went_back_is_an_error(estate: Estate, postgresql: Server)
     assert caught.value.problem.code == "LL434"
     postgresql.run("DELETE FROM orders")
     assert estate.run().status == "no_new_data"
+    postgresql.run("ALTER TABLE orders RENAME amount TO amounts")
+    with pytest.raises(RunError, match="no column `amount` any more"):
+        estate.run()
     postgresql.run("DROP TABLE orders", TABLE)
     insert(postgresql, (3, "2026-01-02 10:00:00+00"))
     with pytest.raises(RunError, match="another table"):
