@@ -139,7 +139,7 @@ def _batch_rows(spark: SparkSession, batch: Batch) -> DataFrame:
     if write.deletes and write.ignore_deletes:
         rows = rows.where(~sf.col(GONE))
     zeros = {name: _one_zero(name) for name in batch.layout.source if _is_float(staged, name)}
-    rows = _observed(rows.withColumns(zeros), batch, FROM_BATCH)
+    rows = _observed(rows.withColumns(zeros) if zeros else rows, batch, FROM_BATCH)
     return rows.unionByName(_unknown_member(spark, batch)) if write.unknown_names else rows
 
 

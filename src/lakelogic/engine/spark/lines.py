@@ -10,7 +10,7 @@ from pyspark.sql import functions as sf
 
 from lakelogic.engine.spark.paths import exactly, source_expression
 from lakelogic.engine.spark.render import literal, quote
-from lakelogic.engine.spark.tally import Tally, take_tally
+from lakelogic.engine.spark.tally import Delivered, Tally, take_tally
 from lakelogic.plan.model import MALFORMED_COLUMN, RECORD_COLUMN, SOURCE_COLUMN
 
 LINE = "value"
@@ -31,11 +31,11 @@ class Source:
     tallies: tuple[Tally, ...] = ()  # each gives `lines` and `skipped`
     rows: int | None = None  # known without reading, from footers or the table's log
 
-    def count(self) -> tuple[int, int]:
+    def count(self, delivered: Delivered) -> tuple[int, int]:
         """Rows that entered, and lines that were skipped (headers, blank lines)."""
         if self.rows is not None:
             return self.rows, 0
-        seen = [tally.read() for tally in self.tallies]
+        seen = [tally.read(delivered) for tally in self.tallies]
         skipped = sum(numbers.get("skipped", 0) for numbers in seen)
         return sum(numbers["lines"] for numbers in seen) - skipped, skipped
 

@@ -33,9 +33,9 @@ def write_rejected(
     unfolded, tally = observe(_with_readable_records(relations.query(stage.unfold)), stage.rejected_counts)
     relations.add(UNFOLDED_RELATION, unfolded)
     query = by_reference(stage.quarantine.transform(_joined_arrays))
-    write_files(relations.query(apply_masking(query, keys, relations)), join_path(root, folder))
+    delivered = write_files(relations.query(apply_masking(query, keys, relations)), join_path(root, folder))
     files = tuple(file for file in list_written(root, folder) if file.rows > 0)
-    return files, read_observations(stage.rejected_counts, tally)
+    return files, read_observations(stage.rejected_counts, tally, delivered)
 
 
 def _with_readable_records(unfolded: DataFrame) -> DataFrame:

@@ -21,7 +21,7 @@ from lakelogic.engine.spark.reader import read_link, read_source
 from lakelogic.engine.spark.relations import Relations
 from lakelogic.engine.spark.render import render
 from lakelogic.engine.spark.splits import even_tasks
-from lakelogic.engine.spark.tally import Tally, take_tally
+from lakelogic.engine.spark.tally import Delivered, Tally, take_delivery, take_tally
 from lakelogic.plan.files import Staged, StagedFile
 from lakelogic.plan.model import ACCEPTED, REJECTED, VERDICT_COLUMN, LinkRead, Observation, Segment, Stage
 
@@ -53,13 +53,13 @@ def run_stage(
     last, counted, observed = _run_segments(relations, stage, keys)
     constants = find_constants(stage, source)
     with even_tasks(relations.spark, _input_bytes(source)):
-        _write(last, join_path(*place), stage.partition_by, statistics_off(constants))
-    rows, skipped = read.count()
+        delivered = _write(last, join_path(*place), stage.partition_by, statistics_off(constants))
+    rows, skipped = read.count(delivered)
     return Staged(
         accepted=tuple(replace(file, constants=constants) for file in _list_verdict(place, ACCEPTED)),
         rejected=_list_verdict(place, REJECTED),
-        counts={**_read_counts(stage.input, rows, counted), SKIPPED: skipped},
-        observations=read_observations(stage.observations, observed),
+        counts={**_read_counts(stage.input, rows, counted, delivered), SKIPPED: skipped},
+        observations=read_observations(stage.observations, observed, delivered),
     )
 
 
@@ -116,30 +116,32 @@ def observe(frame: DataFrame, observations: Sequence[Observation]) -> tuple[Data
     return take_tally(frame, aggregates)
 
 
-def read_observations(observations: Sequence[Observation], tally: Tally | None) -> dict[str, int]:
+def read_observations(observations: Sequence[Observation], tally: Tally | None, delivered: Delivered) -> dict[str, int]:
     """The numbers, after the job that moved the rows."""
     if tally is None:
         return {}
-    numbers = tally.read()
+    numbers = tally.read(delivered)
     return {observation.name: numbers[f"o{n}"] for n, observation in enumerate(observations)}
 
 
-def _read_counts(name: str, rows: int, counted: dict[str, _Counted]) -> dict[str, int]:
+def _read_counts(name: str, rows: int, counted: dict[str, _Counted], delivered: Delivered) -> dict[str, int]:
     counts = {name: rows}
     for segment, where in counted.items():
-        counts[segment] = where.tally.read()[_ROWS] if where.tally else counts[where.same_as or name]
+        counts[segment] = where.tally.read(delivered)[_ROWS] if where.tally else counts[where.same_as or name]
     return counts
 
 
-def _write(frame: DataFrame, path: str, partition_by: Sequence[str], options: Mapping[str, str]) -> None:
+def _write(frame: DataFrame, path: str, partition_by: Sequence[str], options: Mapping[str, str]) -> Delivered:
     # A boolean is cheaper to compare for every row than the two words.
     split = frame.withColumn(VERDICT_COLUMN, sf.col(VERDICT_COLUMN) == sf.lit(REJECTED))
     _writer(split).options(**options).partitionBy(VERDICT_COLUMN, *partition_by).parquet(path)
+    return take_delivery(split)
 
 
-def write_files(frame: DataFrame, path: str) -> None:
+def write_files(frame: DataFrame, path: str) -> Delivered:
     """Write plain files, for tables that are not split by verdict."""
     _writer(frame).parquet(path)
+    return take_delivery(frame)
 
 
 def _writer(frame: DataFrame) -> DataFrameWriter:

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation
+
+from lakelogic.engine.spark.remote import is_remote
+
+Delivered = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Aggregates over one relation; read them only after the job that moved its rows."""
 
+    name: str
     observation: Observation
     relation: DataFrame
     aggregates: Mapping[str, Column]
 
-    def read(self) -> dict[str, int]:
+    def read(self, delivered: Delivered) -> dict[str, int]:
         try:
-            seen = self.observation.get
-        except (Py4JError, PySparkException):
+            seen = delivered[self.name] if is_remote(self.relation) else self.observation.get
+        except (KeyError, Py4JError, PySparkException):
             # The optimizer proved that no row can reach the output and cut the relation out of the job.
             wanted = [value.alias(name) for name, value in self.aggregates.items()]
             seen = self.relation.agg(*wanted).collect()[0].asDict()
@@ -30,6 +37,16 @@ class Tally:
 
 def take_tally(relation: DataFrame, aggregates: Mapping[str, Column]) -> tuple[DataFrame, Tally]:
     """Make the relation count itself as its rows pass."""
-    observation = Observation()
+    name = f"lakelogic_{uuid.uuid4().hex}"
+    observation = Observation(name)
     observed = relation.observe(observation, *(value.alias(name) for name, value in aggregates.items()))
-    return observed, Tally(observation, relation, aggregates)
+    return observed, Tally(name, observation, relation, aggregates)
+
+
+def take_delivery(written: DataFrame) -> Delivered:
+    """What a remote session answered to the write of a frame; elsewhere observations know their numbers themselves.
+
+    The client forgets observations below a query in SQL, so they never get theirs there.
+    """
+    info = written.executionInfo if is_remote(written) else None
+    return dict(info.flows) if info else {}
