@@ -70,7 +70,9 @@ def test_a_killed_batch_is_finished_and_a_rerun_changes_nothing(
     assert on_spark.visible() == seen
 
 
-def test_no_key_is_in_what_spark_writes_down(estate: Estate, s3_jars: None, tmp_path: Path) -> None:
+def test_no_key_is_in_what_spark_writes_down(
+    estate: Estate, s3_jars: None, spark_settings: Settings, tmp_path: Path
+) -> None:
     events = tmp_path / "events"
     events.mkdir()
     settings = {
@@ -81,7 +83,9 @@ def test_no_key_is_in_what_spark_writes_down(estate: Estate, s3_jars: None, tmp_
     on_spark = replace(estate, engine="spark")
     on_spark.declare(extra=f"spark: {json.dumps(settings)}\n")
     on_spark.drop("first.csv", FIRST)
-    process = on_spark.start("--master", "local[2]", LAKELOGIC_LOG_LEVEL="DEBUG")
+    process = on_spark.start(
+        "--master", "local[2]", LAKELOGIC_LOG_LEVEL="DEBUG", LAKELOGIC_JARS=str(spark_settings.jars)
+    )
     out, errors = process.communicate(timeout=200)
     assert process.returncode == 0, errors[-2000:]
     written = "".join(file.read_text() for file in events.rglob("*") if file.is_file())
