@@ -26,6 +26,7 @@ from lakelogic.storage.tables import find_delta, reopen_delta
 from lakelogic.table.commit_properties import commit_properties
 from lakelogic.table.delta_schema import add_columns, delta_schema, find_widened, plan_evolution, widened_schema
 from lakelogic.table.features import enable_features, needs_feature
+from lakelogic.table.not_null import find_not_null, refuse_nulls
 from lakelogic.table.obstacles import adoption_obstacle, property_obstacle, refuse_append_only
 from lakelogic.table.protocol import Commit, CommitId, TableShape
 from lakelogic.table.replaced import Replaced
@@ -258,14 +259,14 @@ def _add_actions(
     path: str, files: Sequence[StagedFile], shape: TableShape, table: DeltaTable | None
 ) -> list[AddAction]:
     names = [column.name for column in shape.columns if column.name not in shape.partition_by]
-    not_null = _not_null(shape, table)
+    not_null = find_not_null(table, shape)
     limit = _stats_limit(table.metadata().configuration if table else shape.properties)
     with ThreadPoolExecutor(_FOOTER_READERS) as readers:
         footers = list(readers.map(lambda file: read_stats(os.path.join(path, file.path), file.constants), files))
     actions = []
     for file, stats in zip(files, footers, strict=True):
         _check_file(file, stats, names, shape)
-        _check_not_null(file, stats, not_null)
+        refuse_nulls(file, stats, not_null)
         actions.append(_add_action(path, file, shape, render_stats(stats, names, limit=limit)))
     return actions
 
@@ -277,12 +278,6 @@ def _add_action(path: str, file: StagedFile, shape: TableShape, stats: str) -> A
     # Only the table's own partition columns: the folder of a file also says its verdict.
     partition = {name: file.partition.get(name) for name in shape.partition_by}
     return AddAction(file.path, found.size, partition, found.mtime_ns // 1_000_000, True, stats)
-
-
-def _not_null(shape: TableShape, table: DeltaTable | None) -> frozenset[str]:
-    if table is None:
-        return frozenset(column.name for column in shape.columns if not column.nullable)
-    return frozenset(field.name for field in table.schema().fields if not field.nullable)
 
 
 def _check_file(file: StagedFile, stats: FileStats, names: Sequence[str], shape: TableShape) -> None:
@@ -298,18 +293,6 @@ def _check_file(file: StagedFile, stats: FileStats, names: Sequence[str], shape:
     unnamed = [name for name in shape.partition_by if name not in file.partition]
     if unnamed:
         raise RunError(f"staged file `{file.path}` has no value of partition column `{unnamed[0]}`", code="LL442")
-
-
-def _check_not_null(file: StagedFile, stats: FileStats, not_null: frozenset[str]) -> None:
-    for name in sorted(not_null):
-        in_partition = name in file.partition and file.partition[name] is None
-        nulls = stats.rows if in_partition else stats.nulls.get(name, 0)
-        if nulls:
-            raise RunError(
-                f"column `{name}` of the table is NOT NULL, and {nulls} accepted rows have NULL in it",
-                code="LL443",
-                hint="mark the field `required: true`, so that such rows go to quarantine",
-            )
 
 
 def _stats_limit(properties: Mapping[str, str]) -> int:

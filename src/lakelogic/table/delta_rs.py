@@ -21,6 +21,7 @@ from lakelogic.plan.writes import (
 from lakelogic.table.adopt import adopt_files, find_committed, find_table
 from lakelogic.table.delta_schema import find_widened
 from lakelogic.table.evolution import check_evolution
+from lakelogic.table.not_null import check_not_null
 from lakelogic.table.obstacles import refuse_append_only, require_append_only
 from lakelogic.table.protocol import Commit, CommitId, EvolutionPolicy, TableLocation, TableShape
 from lakelogic.table.replaced import find_replaced
@@ -43,6 +44,7 @@ class DeltaRsTable:
         events = check_evolution(table, write, shape, policy)
         refuse_append_only(table, write)
         require_append_only(table, shape)
+        check_not_null(self.location.path, table, files, shape)
         if table is not None and (find_widened(table, shape) or _rewrites(write, files, shape)):
             refuse_path(self.location.path)
         return events

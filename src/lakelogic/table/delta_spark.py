@@ -23,6 +23,7 @@ from lakelogic.plan.writes import (
 from lakelogic.table.adopt import Mode, adopt_files, find_commit, find_committed, find_table
 from lakelogic.table.delta_schema import plan_evolution
 from lakelogic.table.evolution import check_evolution
+from lakelogic.table.not_null import check_not_null
 from lakelogic.table.obstacles import adoption_obstacle, refuse_append_only, require_append_only
 from lakelogic.table.protocol import Commit, CommitId, EvolutionPolicy, TableLocation, TableShape
 from lakelogic.table.replaced import Replaced, find_replaced
@@ -53,6 +54,7 @@ class SparkDeltaTable:
         events = check_evolution(table, write, shape, policy)
         refuse_append_only(table, write)
         require_append_only(table, shape)
+        check_not_null(self.location.path, table, files, shape)
         if isinstance(write, WriteMerge):
             check_merge(self._spark, self.location.path, write, files, shape)
         if isinstance(write, WriteScd2):
