@@ -24,6 +24,23 @@ _MACHINE = "org.apache.hadoop.fs.s3a.auth.IAMInstanceCredentialsProvider"
 
 def resolve_aws(address: Address, given: Given, environ: Mapping[str, str]) -> Credentials:
     """The first that is there, for all libraries alike."""
+    found = _resolve(address, given, environ)
+    if "aws_access_key_id" in found.options and "aws_session_token" not in found.options:
+        _refuse_foreign_token(found, environ)
+    return found
+
+
+def _refuse_foreign_token(found: Credentials, environ: Mapping[str, str]) -> None:
+    """delta-rs and obstore take the token of the environment along with any key, and the store refuses the pair."""
+    if environ.get("AWS_SESSION_TOKEN"):
+        raise RunError(
+            f"AWS_SESSION_TOKEN is set, and does not belong to the key that is used ({found.origin})",
+            code="LL476",
+            hint="unset AWS_SESSION_TOKEN, or give the session_token of that key",
+        )
+
+
+def _resolve(address: Address, given: Given, environ: Mapping[str, str]) -> Credentials:
     profile = find_profile(environ, text(given.get("profile")))
     place = _place(given, environ, profile)
     tried: list[str] = []

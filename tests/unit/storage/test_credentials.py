@@ -150,6 +150,13 @@ def test_a_machine_that_must_not_be_asked_is_not(tmp_path: Path) -> None:
     assert caught.value.problem.code == "LL474"
 
 
+def test_the_token_of_another_key_is_refused() -> None:
+    remember_storage(S3, {"access_key_id": "c-id", "secret_access_key": "c-secret"})
+    with pytest.raises(LakeLogicError, match="does not belong to the key") as caught:
+        find(S3, {**KEYS, "AWS_SESSION_TOKEN": "tok-en"})
+    assert caught.value.problem.code == "LL476"
+
+
 def test_google_in_order(tmp_path: Path) -> None:
     adc = tmp_path / ".config" / "gcloud" / "application_default_credentials.json"
     adc.parent.mkdir(parents=True)
