@@ -240,7 +240,7 @@ def test_with_writers_at_work_the_target_becomes_the_table(estate: Estate, postg
 @pytest.mark.spark
 def test_a_merge_on_spark_becomes_the_table(estate: Estate, postgresql: Server, spark_with_postgresql: Any) -> None:
     """With updates, and read in parts side by side."""
-    estate.spark = spark_with_postgresql
+    estate.engine, estate.spark = "spark", spark_with_postgresql
     text = CONTRACT.format(lookback="lookback: 1m", strategy="merge")
     estate.declare(text.replace("table: orders", "table: orders, partition_column: id, num_partitions: 3"))
     with Writers(postgresql, 3, updates=True):
