@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -167,10 +168,12 @@ def _find_spark() -> Path:
 
 
 def _reason(talk: str) -> str:
-    """The line of the resolver's talk that says most."""
-    lines = [line.strip() for line in talk.splitlines() if line.strip()]
+    """What the resolver's talk says most about: what is nowhere, and a repository that does not answer."""
+    lines = [line.strip(" :\t") for line in talk.splitlines() if line.strip(" :\t")]
+    nowhere = [line for line in lines if re.fullmatch(r"\S+#\S+;\S+: not found", line)]
     telling = [line for line in lines if "not found" in line or "Exception" in line or "refused" in line]
-    return (telling or lines or ["the resolver said nothing"])[0][:200]
+    others = [line for line in telling if line not in nowhere]
+    return "; ".join([*nowhere[:1], *others[:1]] or lines[:1] or ["the resolver said nothing"])[:300]
 
 
 def _publish(fetched: Path, folder: Path) -> None:

@@ -134,3 +134,15 @@ def test_a_new_version_of_delta_brings_along_what_was_there(monkeypatch: pytest.
         (cache / old).touch()
     found = fetch(monkeypatch, cache, Repository())
     assert found == [DELTA.marker, "kafka-clients-3.9.2.jar", KAFKA.marker]
+
+
+def test_what_is_missing_is_named_before_a_repository_that_does_not_answer() -> None:
+    talk = """
+        \tmodule not found: org.apache.spark#spark-avro_2.13;4.2.0
+        Host repos.example.org not found. url=https://repos.example.org/x.pom
+        \t::          UNRESOLVED DEPENDENCIES         ::
+        \t:: org.apache.spark#spark-avro_2.13;4.2.0: not found
+    """
+    assert subject._reason(talk).startswith("org.apache.spark#spark-avro_2.13;4.2.0: not found; ")
+    assert subject._reason("\n Host repos.example.org not found. \n") == "Host repos.example.org not found."
+    assert subject._reason("") == "the resolver said nothing"
