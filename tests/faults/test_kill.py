@@ -31,10 +31,8 @@ pytestmark = pytest.mark.kill
 # others are left by an exception. DuckDB is quick: every point, and any moment. Thirty processes are killed in all.
 MOMENTS_S = [round(random.Random(seed).uniform(0.3, 2.5), 2) for seed in range(12)]
 SPARK_KILLS = [
-    ("append", "after_mark_staged"),
     ("append", "after_target_commit"),
     ("merge", "after_stage"),
-    ("merge", "after_mark_staged"),
     ("merge", "after_quarantine_commit"),
     ("merge", "after_target_commit"),
 ]

@@ -37,7 +37,7 @@ materialization:
   primary_key: [id]
   {options}
 """
-STRATEGIES = {"append": "", "merge": "", "scd2": "scd2: { timestamp_field: day, track_columns: [tier] }"}
+STRATEGIES = {"merge": "", "scd2": "scd2: { timestamp_field: day, track_columns: [tier] }"}
 FIRST = "id,tier,email,day\n1,t1,a@x.io,2026-01-01\n2,t2,b@x.io,2026-01-01\n0,t1,c@x.io,2026-01-01\n99,t1,,\nx,t1,,\n"
 SECOND = "id,tier,email,day\n1,t9,a@x.io,2026-01-05\n3,t3,d@x.io,2026-01-05\n4,{2},e@x.io,2026-01-05\n"
 # One session for all of them: a process can have either kind of session, so it is not this one.
@@ -95,7 +95,6 @@ def test_every_row_is_accounted_for(estates: Path) -> None:
 
 
 def test_tables_are_those_of_their_strategy(estates: Path) -> None:
-    assert _rows(estates / "append/lake/append", "id", "tier") == [("1", "t1"), ("1", "t9"), ("2", "t2"), ("3", "t3")]
     assert _rows(estates / "merge/lake/merge", "id", "tier") == [("1", "t9"), ("2", "t2"), ("3", "t3")]
     assert _rows(estates / "scd2/lake/scd2", "id", "version", "tier", "is_current") == [
         ("1", "1", "t1", "False"),
