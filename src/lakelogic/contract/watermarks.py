@@ -29,6 +29,11 @@ def check_watermark(contract: Contract) -> Iterator[Problem]:
     source = contract.source
     if source is None:
         return
+    personal = [field.name for field in contract.fields if field.pii and field.name == source.watermark_field]
+    if personal:
+        message = f"`{personal[0]}` is marked `pii`, and the bounds of a watermark stand in journal, run log and errors"
+        hint = "go by a column that says nothing about a person"
+        yield Problem("LL157", message, contract.at("source.watermark_field"), hint)
     by_target = source.watermark_strategy == "max_target" and source.load_mode == "incremental"
     if by_target:
         yield from _check_target(contract, source)

@@ -65,7 +65,6 @@ def run_member(
         logger.opt(exception=error).debug(f"'{contract.dataset}' failed")
         # Not the text of the error: a library may quote a row or a key in it.
         problem = Problem("LL900", f"unexpected {type(error).__name__}", hint="run it alone with --debug")
-        record(contract, request, "failed", problem=problem)
     spent = time.monotonic() - begun
     if problem is not None:
         logger.error(f"'{contract.dataset}' failed: {problem}")
@@ -107,13 +106,11 @@ def _outcome(contract: Contract, results: list[RunResult], spent: float) -> Outc
 def hold_back(contract: Contract, request: Request, reason: str) -> Outcome:
     """A contract that is not run: said, and on record."""
     logger.warning(f"'{contract.dataset}' is held back: {reason}")
-    record(contract, request, "skipped", reason=reason)
+    _record_skipped(contract, request, reason)
     return Outcome(contract.dataset, "skipped", reason)
 
 
-def record(
-    contract: Contract, request: Request, status: Status, *, reason: str | None = None, problem: Problem | None = None
-) -> None:
+def _record_skipped(contract: Contract, request: Request, reason: str) -> None:
     """The run log also tells of contracts that never got to their run; that it cannot must not stop the others."""
     now = request.clock.now()
     try:
@@ -123,7 +120,7 @@ def record(
         entry = RunRecord(
             run_id=new_run_id(now),
             dataset=contract.dataset,
-            status=status,
+            status="skipped",
             started_at=now,
             finished_at=now,
             duration_s=0.0,
@@ -132,8 +129,6 @@ def record(
             engine=request.engine_of(contract),
             contract_version=contract.version,
             reason=reason,
-            error_code=problem.code if problem else None,
-            error_message=problem.message if problem else None,
         )
         append_run(places.state, entry)
     except LakeLogicError as error:

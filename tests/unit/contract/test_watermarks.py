@@ -30,6 +30,11 @@ TARGET = "watermark_strategy: max_target"
             "model: { fields: [{ name: at, type: timestamp, masking: hash }] }",
             "is masked in the target",
         ),
+        (
+            f"source: {{ path: a.csv, load_mode: incremental, {TARGET}, watermark_field: born }}{MERGE}\n"
+            "model: { fields: [{ name: born, type: date, pii: true }] }",
+            "is marked `pii`",
+        ),
     ],
 )
 def test_a_watermark_that_would_lose_or_double_rows_is_refused(
