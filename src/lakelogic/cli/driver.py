@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -163,7 +164,7 @@ def pipeline_command(
         raise typer.BadParameter("name a registry with --registry, or a folder")
     settings = read_settings(os.environ)
     start_log(settings, quiet=quiet, debug=debug, form=log_format)
-    request = _request(settings, windows, engine.value if engine else None, wait)
+    request = replace(_request(settings, windows, engine.value if engine else None, wait), tracebacks=debug)
     order = Order(max_workers, strict_layer_order, continue_on_error)
     estate = read_estate(paths or (), registries=named, env=env, stage=stage, settings=settings)
     chosen = selection(select, exclude, layers, entities)

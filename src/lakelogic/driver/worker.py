@@ -36,6 +36,7 @@ class Request:
     only_gaps: bool = False
     wait_s: float = 0
     clock: Clock = field(default_factory=SystemClock)
+    tracebacks: bool = False  # of unexpected errors, in the log: their texts may quote rows
 
     def engine_of(self, contract: Contract) -> str:
         return self.engine or self.settings.engine or contract.engine or DEFAULT_ENGINE
@@ -62,7 +63,8 @@ def run_member(
     except LakeLogicError as error:
         problem = error.problem
     except Exception as error:  # noqa: BLE001 - one contract must not take the others with it
-        logger.opt(exception=error).debug(f"'{contract.dataset}' failed")
+        if request.tracebacks:
+            logger.opt(exception=error).debug(f"'{contract.dataset}' failed")
         # Not the text of the error: a library may quote a row or a key in it.
         problem = Problem("LL900", f"unexpected {type(error).__name__}", hint="run it alone with --debug")
     spent = time.monotonic() - begun
