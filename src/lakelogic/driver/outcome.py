@@ -75,6 +75,7 @@ class PipelineResult:
 
     outcomes: Mapping[str, Outcome]
     duration_s: float = 0.0
+    run_id: str = ""  # of the pipeline; each outcome has those of its contract
 
     @property
     def exit_code(self) -> int:
@@ -86,6 +87,7 @@ class PipelineResult:
 
     def to_dict(self) -> dict[str, Any]:
         return {
+            "run_id": self.run_id,
             "exit_code": self.exit_code,
             "duration_s": round(self.duration_s, 3),
             "contracts": [outcome.to_dict() for outcome in self.outcomes.values()],

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,9 +16,11 @@ from lakelogic.driver.load_many import Wanted, load_many
 from lakelogic.driver.outcome import Outcome, PipelineResult
 from lakelogic.driver.schedule import Rules, run_jobs
 from lakelogic.driver.select import Selection, choose
+from lakelogic.driver.watch import Beginning, Job, Watcher, telling
 from lakelogic.driver.worker import Request, hold_back, run_member
 from lakelogic.plan.narrow import check_window
 from lakelogic.run.links import resolve_links
+from lakelogic.run.pipeline import new_run_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,15 @@ class Prepared:
             continue_on_error=order.continue_on_error,
         )
 
+    def jobs(self, order: Order, request: Request) -> dict[str, Job]:
+        """What whoever watches is told about each contract."""
+        rules, jobs = self.rules(order), {}
+        for name in self.names(order):
+            member, contract = self.dag.members[name], self.contracts[name]
+            waits = tuple(rules.needs[name]), tuple(rules.after.get(name, ()))
+            jobs[name] = Job(contract, request.engine_of(contract), member.layer, member.entity, *waits)
+        return jobs
+
 
 def prepare(estate: Estate, wanted: Selection, request: Request, order: Order, loading: Wanted) -> Prepared:
     """Choose what runs, and refuse before any row moves whatever can be refused by then."""
@@ -82,26 +92,28 @@ def run_pipeline(
     master: str | None = None,
     remote: str | None = None,
     session: Any = None,
+    watchers: Iterable[Watcher] = (),
 ) -> PipelineResult:
     """Run what was prepared; failures are outcomes, and only an interruption is raised."""
-    begun = time.monotonic()
     contracts = prepared.contracts
     on_spark = [each for each in contracts.values() if request.engine_of(each) == "spark"]
     engines = SharedEngines(request.settings, master, remote, common_settings(on_spark), session)
     # One clock for all: `yesterday` means the same day for the first contract and for the last.
     now = request.clock.now()
+    beginning = Beginning(new_run_id(now), now, prepared.jobs(order, request), order.max_workers)
+    with telling(watchers, beginning, request.clock) as told:
 
-    def work(name: str) -> Outcome:
-        return run_member(contracts[name], request, engines.open, now)
+        def work(name: str) -> Outcome:
+            return told.run(name, lambda: run_member(contracts[name], request, engines.open, now))
 
-    def skip(name: str, reason: str) -> Outcome:
-        return hold_back(contracts[name], request, reason)
+        def skip(name: str, reason: str) -> Outcome:
+            return told.hold(hold_back(contracts[name], request, reason))
 
-    try:
-        outcomes = run_jobs(prepared.names(order), prepared.rules(order), work, skip)
-    finally:
-        engines.close()
-    return PipelineResult(outcomes, time.monotonic() - begun)
+        try:
+            run_jobs(prepared.names(order), prepared.rules(order), work, skip)
+        finally:
+            engines.close()
+    return told.result
 
 
 def nearest_above(dag: Dag, name: str, names: Sequence[str]) -> tuple[str, ...]:
