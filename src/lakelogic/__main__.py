@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lakelogic.cli.main import main
+from lakelogic.cli.program import main
 
 if __name__ == "__main__":
     main()
