@@ -30,8 +30,6 @@ from lakelogic.cli.later import (
     MetricsHost,
     MetricsPath,
     MetricsPort,
-    PolicyPack,
-    PolicyPackDir,
     Report,
     Resume,
     StatePath,
@@ -52,6 +50,7 @@ from lakelogic.cli.options import (
     Quiet,
     StageName,
 )
+from lakelogic.cli.packs import PolicyPack, PolicyPackDir, pack_choice
 from lakelogic.cli.render import print_json, print_table
 from lakelogic.cli.run import Master, Remote, Wait, start_log
 from lakelogic.cli.windows import (
@@ -101,6 +100,8 @@ def pipeline_command(
     env: Env = None,
     stage: StageName = None,
     overrides: Overrides = None,
+    policy_pack: PolicyPack = None,
+    policy_pack_dir: PolicyPackDir = None,
     master: Master = None,
     remote: Remote = None,
     wait: Wait = 0,
@@ -127,8 +128,6 @@ def pipeline_command(
     metrics_backend: MetricsBackend = None,
     metrics_host: MetricsHost = None,
     metrics_port: MetricsPort = None,
-    policy_pack: PolicyPack = None,
-    policy_pack_dir: PolicyPackDir = None,
     approval_required: ApprovalRequired = False,
     approval_file: ApprovalFile = None,
     cache_references: CacheReferences = False,
@@ -166,9 +165,11 @@ def pipeline_command(
     start_log(settings, quiet=quiet, debug=debug, form=log_format)
     request = replace(_request(settings, windows, engine.value if engine else None, wait), tracebacks=debug)
     order = Order(max_workers, strict_layer_order, continue_on_error)
-    estate = read_estate(paths or (), registries=named, env=env, stage=stage, settings=settings)
+    packs = pack_choice(policy_pack, policy_pack_dir)
+    known = replace(packs, names=())  # those of the operator are for the chosen contracts only
+    estate = read_estate(paths or (), registries=named, env=env, stage=stage, settings=settings, packs=known)
     chosen = selection(select, exclude, layers, entities)
-    prepared = prepare(estate, chosen, request, order, Wanted(env, stage, tuple(overrides or ())))
+    prepared = prepare(estate, chosen, request, order, Wanted(env, stage, tuple(overrides or ()), packs=packs))
     if dry_run:
         _print_plan(plan_pipeline(prepared, request, order), output)
         return

@@ -12,6 +12,7 @@ from lakelogic.cli.options import (
     Overrides,
     StageName,
 )
+from lakelogic.cli.packs import PolicyPack, PolicyPackDir, pack_choice
 from lakelogic.cli.render import print_json, print_text
 
 
@@ -21,6 +22,8 @@ def explain_command(
     env: Env = None,
     stage: StageName = None,
     overrides: Overrides = None,
+    policy_pack: PolicyPack = None,
+    policy_pack_dir: PolicyPackDir = None,
     output: Output = OutputFormat.TABLE,
     debug: Debug = False,
 ) -> None:
@@ -40,6 +43,7 @@ def explain_command(
         env=env,
         stage=stage,
         overrides=tuple(overrides or ()),
+        packs=pack_choice(policy_pack, policy_pack_dir),
     )
     if output is OutputFormat.JSON:
         print_json(explanation.to_dict())

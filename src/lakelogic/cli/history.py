@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
@@ -77,6 +78,7 @@ class LoggedRun:
             "lakelogic_version": record.lakelogic_version,
             "contract_version": record.contract_version,
             "fingerprint": record.fingerprint,
+            "policy_packs": json.loads(record.policy_packs) if record.policy_packs else [],
             "window": _window(record),
             "source": {
                 "path": record.source,

@@ -23,6 +23,7 @@ from lakelogic.cli.options import (
     StageName,
 )
 from lakelogic.cli.outcomes import EXIT_CODES
+from lakelogic.cli.packs import PolicyPack, PolicyPackDir
 from lakelogic.cli.render import print_json
 from lakelogic.cli.windows import (
     BackfillEnd,
@@ -70,6 +71,8 @@ def run_command(
     env: Env = None,
     stage: StageName = None,
     overrides: Overrides = None,
+    policy_pack: PolicyPack = None,
+    policy_pack_dir: PolicyPackDir = None,
     master: Master = None,
     remote: Remote = None,
     wait: Wait = 0,
@@ -125,6 +128,8 @@ def run_command(
             env=env,
             stage=stage,
             overrides=tuple(overrides or ()),
+            policy_packs=tuple(policy_pack or ()),
+            policy_pack_dir=policy_pack_dir,
             master=master,
             remote=remote,
             wait_s=wait,

@@ -43,6 +43,8 @@ def _facts(run: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "by", "; ".join(_versions(run))
     if source["path"]:
         yield "source", source["path"] + (f" ({source['slice']})" if source["slice"] else "")
+    for pack in run["policy_packs"]:
+        yield "pack", f"{pack['name']} ({pack['file']}, {pack['digest']})"
     if run["reason"]:
         yield "reason", run["reason"]
     for name in ("target", "quarantine"):

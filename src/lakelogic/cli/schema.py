@@ -17,13 +17,14 @@ class FileKind(StrEnum):
     REGISTRY = "registry"
     DOMAIN = "domain"
     SYSTEM = "system"
+    POLICY_PACK = "policy-pack"
 
 
-Of = Annotated[FileKind, typer.Option("--of", help="Contracts, or the files that stand above them.")]
+Of = Annotated[FileKind, typer.Option("--of", help="Contracts, or the files that stand above them or beside them.")]
 
 
 def schema_command(of: Of = FileKind.CONTRACT) -> None:
-    """Print the JSON Schema of contracts, registries, domains or systems, for editors.
+    """Print the JSON Schema of contracts, registries, domains, systems or policy packs, for editors.
 
     \b
     Examples:

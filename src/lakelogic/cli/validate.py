@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from lakelogic.cli.options import Debug, Env, Output, OutputFormat, Overrides, Quiet, StageName
+from lakelogic.cli.packs import PolicyPack, PolicyPackDir, pack_choice
 from lakelogic.cli.render import print_json, print_text, say
 from lakelogic.core.errors import Problem
 
@@ -26,6 +27,8 @@ def validate_command(
     env: Env = None,
     stage: StageName = None,
     overrides: Overrides = None,
+    policy_pack: PolicyPack = None,
+    policy_pack_dir: PolicyPackDir = None,
     output: Output = OutputFormat.TABLE,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -44,7 +47,8 @@ def validate_command(
     """
     from lakelogic.driver.validate import validate_paths
 
-    found = validate_paths(paths, env=env, stage=stage, overrides=tuple(overrides or ()))
+    packs = pack_choice(policy_pack, policy_pack_dir)
+    found = validate_paths(paths, env=env, stage=stage, overrides=tuple(overrides or ()), packs=packs)
     problems = found.problems
     if output is OutputFormat.JSON:
         print_json([_as_dict(problem) for problem in problems])

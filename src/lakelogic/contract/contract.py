@@ -16,6 +16,7 @@ from lakelogic.contract.materialization import Materialization
 from lakelogic.contract.model import Model, ModelField
 from lakelogic.contract.neighbours import Downstream, UpstreamItem
 from lakelogic.contract.operations import ContractTest, ExternalLogic, Notification, Resilience, View
+from lakelogic.contract.policy_pack import AppliedPack
 from lakelogic.contract.positions import Positions
 from lakelogic.contract.quality import Quality
 from lakelogic.contract.quarantine import Quarantine
@@ -66,6 +67,8 @@ class Contract(ContractModel):
     credentials: tuple[BucketCredentials, ...] = ()
 
     _positions: Positions = PrivateAttr(default_factory=Positions)
+    _packs: tuple[AppliedPack, ...] = PrivateAttr(default=())
+    _pack_folder: Path | None = PrivateAttr(default=None)
 
     @model_validator(mode="before")
     @classmethod
@@ -109,6 +112,16 @@ class Contract(ContractModel):
     def folder(self) -> Path:
         """What relative paths of the contract are relative to."""
         return self.file.parent
+
+    @property
+    def policy_packs(self) -> tuple[AppliedPack, ...]:
+        """The packs that are part of it."""
+        return self._packs
+
+    @property
+    def policy_pack_folder(self) -> Path | None:
+        """Where packs were looked for, if the operator said so; its neighbours need to know."""
+        return self._pack_folder
 
     def at(self, path: str) -> Place:
         """Where a value stands, by its path in long form; the nearest block where it is not written down."""

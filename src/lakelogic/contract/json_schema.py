@@ -13,6 +13,7 @@ from lakelogic.contract.descriptions import DESCRIPTIONS, find_description
 from lakelogic.contract.domain import Domain
 from lakelogic.contract.grammar import ContractModel
 from lakelogic.contract.one_key import PATH_KEY, OneKeyItem
+from lakelogic.contract.policy_pack import Pack
 from lakelogic.contract.registry import Registry
 from lakelogic.contract.row_rules import ROW_RULE_BESIDE, ROW_RULE_KINDS
 from lakelogic.contract.schema_policy import ONE_WORD
@@ -21,7 +22,12 @@ from lakelogic.contract.transformations import STEP_BESIDE, STEP_KINDS, Derive
 
 _Schema = dict[str, Any]
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
-_FILES: Mapping[str, type[ContractModel]] = {"registry": Registry, "domain": Domain, "system": System}
+_FILES: Mapping[str, type[ContractModel]] = {
+    "registry": Registry,
+    "domain": Domain,
+    "system": System,
+    "policy-pack": Pack,
+}
 
 
 def contract_json_schema() -> _Schema:
@@ -42,7 +48,7 @@ def contract_json_schema() -> _Schema:
 
 
 def file_json_schema(kind: str) -> _Schema:
-    """The grammar of `_registry.yaml`, `_domain.yaml` or `_system.yaml`."""
+    """The grammar of `_registry.yaml`, `_domain.yaml`, `_system.yaml` or a policy pack."""
     root = _FILES[kind]
     schema = root.model_json_schema(by_alias=True)
     blocks: _Schema = schema.setdefault("$defs", {})
@@ -63,11 +69,23 @@ def _add_contract(schema: _Schema) -> None:
     contract = contract_json_schema()
     blocks: _Schema = schema["$defs"]
     blocks.update(contract.pop("$defs"))
+    _share_lists(schema)
     blocks["Contract"] = {key: value for key, value in contract.items() if key not in ("$schema", "title")}
     for block in (schema, blocks.get("SystemSettings", {})):
         if "defaults" in block.get("properties", {}):
             said = block["properties"]["defaults"]["description"]
             block["properties"]["defaults"] = {"$ref": "#/$defs/Contract", "description": said}
+
+
+def _share_lists(schema: _Schema) -> None:
+    """Steps and rules are written in a pack as they are in a contract."""
+    properties: _Schema = schema["properties"]
+    for kinds in (STEP_KINDS, ROW_RULE_KINDS, DATASET_RULE_KINDS):
+        for cls in kinds.values():
+            schema["$defs"].pop(cls.__name__, None)
+    for key in properties:
+        if key.endswith("transformations"):
+            _set_items(properties[key], "Step")
 
 
 def _models(base: type[BaseModel]) -> Iterator[type[BaseModel]]:

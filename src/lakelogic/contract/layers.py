@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Literal
 
 from lakelogic.contract.mistakes import suggest
@@ -71,18 +71,21 @@ def _copy(block: YamlMap) -> YamlMap:
     return result
 
 
-def relabel(value: Any, origin: str) -> Any:
+def relabel(value: Any, origin: str | Callable[[Mark], str]) -> Any:
     """Copy a block, its marks saying which layer it came from."""
+
+    def said(mark: Mark) -> Mark:
+        return mark._replace(origin=origin if isinstance(origin, str) else origin(mark))
+
     if isinstance(value, YamlMap):
-        result = YamlMap(value.mark._replace(origin=origin))
+        result = YamlMap(said(value.mark))
         for key, item in value.items():
-            marks = (value.key_marks[key], value.value_marks[key])
-            result.put(key, relabel(item, origin), *(mark._replace(origin=origin) for mark in marks))
+            result.put(key, relabel(item, origin), said(value.key_marks[key]), said(value.value_marks[key]))
         return result
     if isinstance(value, YamlList):
-        items = YamlList(value.mark._replace(origin=origin))
+        items = YamlList(said(value.mark))
         for item, mark in zip(value, value.marks, strict=True):
-            items.add(relabel(item, origin), mark._replace(origin=origin))
+            items.add(relabel(item, origin), said(mark))
         return items
     return value
 

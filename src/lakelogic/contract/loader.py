@@ -16,7 +16,10 @@ from lakelogic.contract.inherit import read_with_bases
 from lakelogic.contract.layers import apply_overrides, choose_layer, merge, other_layers
 from lakelogic.contract.mesh import Above, MeshFiles
 from lakelogic.contract.model_of_tree import make_model
+from lakelogic.contract.pack_files import PackFile, PackFiles, lay_defaults
+from lakelogic.contract.pack_layers import add_packs, name_contract
 from lakelogic.contract.placeholders import fill_placeholders
+from lakelogic.contract.policy_pack import PackChoice
 from lakelogic.contract.positions import Positions, value_of
 from lakelogic.contract.translate import Finding, translate
 from lakelogic.contract.unsupported import find_unsupported
@@ -43,6 +46,7 @@ class Surroundings:
     environ: Mapping[str, str]
     secrets: SecretStore
     above: Above
+    packs: PackFiles
 
 
 def load_contract(
@@ -53,9 +57,10 @@ def load_contract(
     overrides: Sequence[str] = (),
     environ: Mapping[str, str] = os.environ,
     secrets: SecretStore | None = None,
+    packs: PackChoice | None = None,
 ) -> Contract:
     """Load a contract; raises ContractError with every mistake in it."""
-    draft = load_draft(path, env=env, stage=stage, overrides=overrides, environ=environ, secrets=secrets)
+    draft = load_draft(path, env=env, stage=stage, overrides=overrides, environ=environ, secrets=secrets, packs=packs)
     if draft.problems or draft.contract is None:
         raise ContractError(draft.problems)
     return draft.contract
@@ -71,41 +76,74 @@ def load_draft(
     secrets: SecretStore | None = None,
     text: str | None = None,
     mesh: MeshFiles | None = None,
+    packs: PackChoice | PackFiles | None = None,
 ) -> Draft:
     """Load what can be loaded; broken parts are left out, so that later checks can look at the rest.
 
-    With `text`, that is loaded as if it stood in the file. `mesh` remembers the files above for the next contract.
+    With `text`, that is loaded as if it stood in the file. `mesh` and `packs` remember files for the next contract.
     """
     store = secrets or default_store(environ)
     above = (mesh or MeshFiles(environ, store, env)).above(Path(path).parent)
-    surroundings = Surroundings(env, stage, tuple(overrides), environ, store, above)
+    pack_files = packs if isinstance(packs, PackFiles) else PackFiles(packs or PackChoice(), environ, store)
+    surroundings = Surroundings(env, stage, tuple(overrides), environ, store, above, pack_files)
     tree, problems = read_with_bases(Path(path), text, environ, store)
     problems += above.problems
     if not isinstance(tree, YamlMap):
         return Draft(None, tuple(problems))
-    tree = merge(above.tree, tree) if above.tree is not None else tree
     draft = _build(tree, str(path), surroundings, problems)
     return Draft(draft.contract, _in_order(draft.problems))
 
 
-def _build(tree: YamlMap, file: str, surroundings: Surroundings, found: Sequence[Problem]) -> Draft:
+@dataclass(frozen=True, slots=True)
+class _Laid:
+    """The layers of a contract over each other, and what came with them."""
+
+    base: YamlMap  # without stage, environment and overrides
+    tree: YamlMap
+    problems: tuple[Problem, ...]
+    packs: tuple[PackFile, ...] = ()
+
+
+def _build(own: YamlMap, file: str, surroundings: Surroundings, found: Sequence[Problem]) -> Draft:
     """Lay the layers over each other, fill the placeholders, and make the models."""
-    base, above = tree, surroundings.above
-    tree, stage_problems = choose_layer(tree, "stages", surroundings.stage)
-    tree, env_problems = choose_layer(tree, "environments", surroundings.env, above.environments)
-    tree, override_problems = apply_overrides(tree, surroundings.overrides)
-    filled = fill_placeholders(tree, surroundings.environ, surroundings.secrets, above.storage)
-    problems = [*found, *stage_problems, *env_problems, *override_problems, *filled.problems]
+    above = surroundings.above
+    laid = _with_packs(own, file, surroundings)
+    filled = fill_placeholders(laid.tree, surroundings.environ, surroundings.secrets, above.storage)
+    problems = [*found, *laid.problems, *filled.problems]
     contract, mistakes = make_model(Contract, filled.tree, lambda tree: _with_name(tree, Path(file).stem))
     problems += _not_seen_before(mistakes, problems)
-    problems += _mistakes_in_other_layers(base, surroundings)
+    problems += _mistakes_in_other_layers(laid.base, surroundings)
     if contract is None:
         return Draft(None, tuple(problems))
     hidden = (*filled.hidden, *above.hidden)
     positions = contract._positions = Positions(file, filled.tree, hidden, tuple(above.roots.items()))
+    contract._packs = tuple(pack.applied for pack in laid.packs)
+    contract._pack_folder = surroundings.packs.folder
     together = [*find_unsupported(contract), *_not_seen_before(check_contract(contract), problems)]
+    together = name_contract(together, (pack.file for pack in laid.packs), contract.dataset)
     problems += [_hide_filled(problem, positions) for problem in together]
     return Draft(contract, tuple(problems))
+
+
+def _with_packs(own: YamlMap, file: str, surroundings: Surroundings) -> _Laid:
+    """Lay all layers; where they name policy packs, once more with these."""
+    laid = _lay(own, surroundings)
+    tree, problems = apply_overrides(laid.tree, surroundings.overrides)
+    packs, found = surroundings.packs.choose(tree, Path(file).parent)
+    if not packs:
+        return _Laid(laid.base, tree, (*laid.problems, *problems, *found))
+    laid = _lay(lay_defaults(packs, own), surroundings)
+    tree, misfits = add_packs(laid.tree, packs, surroundings.stage)
+    tree, problems = apply_overrides(tree, surroundings.overrides)
+    return _Laid(laid.base, tree, (*laid.problems, *problems, *found, *misfits), packs)
+
+
+def _lay(own: YamlMap, surroundings: Surroundings) -> _Laid:
+    above = surroundings.above
+    base = merge(above.tree, own) if above.tree is not None else own
+    tree, stage_problems = choose_layer(base, "stages", surroundings.stage)
+    tree, env_problems = choose_layer(tree, "environments", surroundings.env, above.environments)
+    return _Laid(base, tree, (*stage_problems, *env_problems))
 
 
 def _with_name(tree: YamlMap, stem: str) -> dict[str, Any]:

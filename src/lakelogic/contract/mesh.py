@@ -71,7 +71,7 @@ class MeshFiles:
         return found
 
     def _lay_over(self, farther: Above, path: str) -> Above:
-        shown = _shown(path)
+        shown = shown_path(path)
         name = os.path.basename(path)
         problems: list[Problem] = []
         tree = read_tree(Path(shown), None, problems, name)
@@ -123,7 +123,7 @@ def check_file(tree: YamlMap, name: str) -> list[Problem]:
     # Values with placeholders are looked at where they end up: in a contract, filled.
     unfilled = deep_copy(tree)
     _, found = make_model(_MODELS[name], unfilled)
-    kept = [problem for problem in found if not _has_placeholder(tree, problem)]
+    kept = [problem for problem in found if not has_placeholder(tree, problem)]
     if kept:
         make_model(_MODELS[name], tree)
     return problems + kept
@@ -154,7 +154,8 @@ def _put(shape: YamlMap, path: tuple[str, ...], value: Any, key_mark: Mark, valu
     shape.put(last, value, key_mark, value_mark)
 
 
-def _has_placeholder(tree: YamlMap, problem: Problem) -> bool:
+def has_placeholder(tree: YamlMap, problem: Problem) -> bool:
+    """Whether a problem is about a value that is not filled yet."""
     node: Any = tree
     for part in problem.place.path.split(".") if problem.place and problem.place.path else ():
         if isinstance(node, YamlMap) and part in node:
@@ -173,7 +174,7 @@ def _rooted(path: str, folder: str) -> str:
     return os.path.normpath(os.path.join(folder, os.path.expanduser(path)))
 
 
-def _shown(path: str) -> str:
+def shown_path(path: str) -> str:
     """The file as a person in this folder would call it."""
     beside = os.path.relpath(path)
     return path if beside.startswith("..") else beside

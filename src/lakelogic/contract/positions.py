@@ -188,8 +188,14 @@ def _inherited(value: Any, mark: Mark, path: str, file: str) -> Iterator[tuple[s
     if isinstance(value, YamlMap) and value:
         for key, item in value.items():
             yield from _inherited(item, value.value_marks[key], f"{path}.{key}", file)
-    elif isinstance(value, YamlList) and any(each.file == file for each in value.marks):
+    elif isinstance(value, YamlList) and _is_mixed(value, mark, file):
         for index, item in enumerate(value):
             yield from _inherited(item, value.marks[index], f"{path}.{index}", file)
     elif mark.file != file or mark.origin is not None:
         yield path, mark
+
+
+def _is_mixed(items: YamlList, mark: Mark, file: str) -> bool:
+    """Whether the items of a list are not all of one other file."""
+    files = {each.file for each in items.marks}
+    return file in files or not files <= {mark.file}

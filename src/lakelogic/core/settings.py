@@ -50,6 +50,7 @@ VARIABLES: Final[Mapping[str, str]] = {
     "LAKELOGIC_JARS": "folder with the Delta jars for Spark (default: the user's cache)",
     "LAKELOGIC_PII_KEY": "secret that personal data is masked with; never printed",
     "LAKELOGIC_SECRETS_DIR": "folder of secrets, <scope>/<name>, for ${secret:scope/name}",
+    "LAKELOGIC_POLICY_PACK_DIR": "folder of policy packs (default: `policy_packs` beside each contract or above it)",
     "LAKELOGIC_LOG_LEVEL": "DEBUG, INFO, WARNING or ERROR",
     "LAKELOGIC_RUN_LOG_DAYS": "how many days `maintain` keeps the rows of the run log (default: 400; 0: for ever)",
     "LAKELOGIC_MAX_FILES_PER_BATCH": "how many new files one batch reads at most (default: all)",

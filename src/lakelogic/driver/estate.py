@@ -10,6 +10,7 @@ from pathlib import Path
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.info import Layer
 from lakelogic.contract.mesh import REGISTRY_FILE
+from lakelogic.contract.policy_pack import PackChoice
 from lakelogic.contract.registry_files import Listed, LoadedRegistry, load_registry
 from lakelogic.core.errors import ContractError, Place, Problem
 from lakelogic.core.settings import Settings, read_settings
@@ -71,13 +72,14 @@ def read_estate(
     overrides: Sequence[str] = (),
     settings: Settings | None = None,
     checked: bool = True,
+    packs: PackChoice | None = None,
 ) -> Estate:
     """Read folders, contracts and registries, which are called `_registry.yaml` or named as such; unless
     `checked`, mistakes inside of their SQL are not looked for.
     """
     found, loose = _find_files(paths, registries)
     listed = [each for registry in found for each in registry.contracts if each.file.is_file()]
-    wanted = Wanted(env, stage, tuple(overrides), checked)
+    wanted = Wanted(env, stage, tuple(overrides), checked, packs or PackChoice())
     files = list(dict.fromkeys([*(each.file for each in listed), *loose]))
     loaded = dict(zip(files, load_many(files, wanted), strict=True))
     problems = [problem for registry in found for problem in registry.problems]
@@ -171,7 +173,8 @@ def _with_used(estate: Estate, registries: Sequence[LoadedRegistry], seen: set[P
         external |= set(used.external)
         files += [each for each in used.contracts if each.file.is_file() and each.file not in seen]
     members = dict(estate.members)
-    loaded = load_many([each.file for each in files], replace(wanted, overrides=(), checked=False))
+    theirs = replace(wanted, overrides=(), checked=False, packs=replace(wanted.packs, names=()))
+    loaded = load_many([each.file for each in files], theirs)
     for each, found in zip(files, loaded, strict=True):
         if found.contract is not None:
             member = Member(found.contract, each.layer, each.entity, each.enabled, each.place, own=False)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+_PACKS = "policy_packs"
+
 
 def find_contracts(paths: Iterable[Path]) -> Iterator[Path]:
     """Files as they are named; of a folder, its YAML files that are contracts."""
@@ -13,8 +15,9 @@ def find_contracts(paths: Iterable[Path]) -> Iterator[Path]:
             yield path
             continue
         for file in sorted([*path.rglob("*.yaml"), *path.rglob("*.yml")]):
-            # `_system.yaml`, `_lakelogic/` and `.git/` are not contracts.
-            if not any(part.startswith((".", "_")) for part in file.relative_to(path).parts):
+            # `_system.yaml`, `_lakelogic/`, `.git/` and policy packs are not contracts.
+            hidden = any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
+            if not hidden and file.absolute().parent.name != _PACKS:
                 yield file
 
 

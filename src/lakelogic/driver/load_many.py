@@ -6,12 +6,14 @@ import gc
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.loader import load_draft
 from lakelogic.contract.mesh import MeshFiles
+from lakelogic.contract.pack_files import PackFiles
+from lakelogic.contract.policy_pack import PackChoice
 from lakelogic.core.errors import Problem
 from lakelogic.core.secrets import default_store
 from lakelogic.driver.check_many import check_many
@@ -26,6 +28,7 @@ class Wanted:
     stage: str | None = None
     overrides: tuple[str, ...] = ()
     checked: bool = True
+    packs: PackChoice = field(default_factory=PackChoice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +41,12 @@ class Loaded:
 
 def load_many(files: Sequence[Path], wanted: Wanted) -> list[Loaded]:
     """Load contracts, each as `lakelogic run` would, in the order of the files."""
-    mesh = MeshFiles(os.environ, default_store(os.environ), wanted.env)
+    secrets = default_store(os.environ)
+    mesh = MeshFiles(os.environ, secrets, wanted.env)
+    packs = PackFiles(wanted.packs, os.environ, secrets)
     with _without_collection():
         drafts = [
-            load_draft(file, env=wanted.env, stage=wanted.stage, overrides=wanted.overrides, mesh=mesh)
+            load_draft(file, env=wanted.env, stage=wanted.stage, overrides=wanted.overrides, mesh=mesh, packs=packs)
             for file in files
         ]
         checked = check_many([draft.contract for draft in drafts]) if wanted.checked else [[]] * len(drafts)

@@ -78,7 +78,8 @@ def prepare(estate: Estate, wanted: Selection, request: Request, order: Order, l
     if not chosen:
         hint = "look at --select, --layers, --entities, and at `enabled` in the registries"
         raise ContractError([Problem("LL182", "no contract is chosen", hint=hint)])
-    contracts = _load_again(dag, chosen, loading) if loading.overrides else _contracts(dag, chosen)
+    changed = loading.overrides or loading.packs.names
+    contracts = _load_again(dag, chosen, loading) if changed else _contracts(dag, chosen)
     resolved = {name: resolve_links(each, estate.settings, estate.find) for name, each in contracts.items()}
     _refuse_windows(resolved, request)
     return Prepared(dag, resolved, _switched_off(dag, chosen))
@@ -147,7 +148,7 @@ def _contracts(dag: Dag, chosen: Sequence[str]) -> dict[str, Contract]:
 
 
 def _load_again(dag: Dag, chosen: Sequence[str], loading: Wanted) -> dict[str, Contract]:
-    """The chosen contracts with the values of `--set`, which are meant for them only."""
+    """The chosen contracts with what `--set` and `--policy-pack` say, which is meant for them only."""
     loaded = load_many([dag.members[name].contract.file for name in chosen], loading)
     mistakes = [problem for each in loaded for problem in each.problems if problem.severity == "error"]
     if mistakes:

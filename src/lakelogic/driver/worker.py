@@ -20,6 +20,7 @@ from lakelogic.record.run_log import RunRecord, Status, append_run
 from lakelogic.run.pipeline import new_run_id
 from lakelogic.run.places import find_places
 from lakelogic.run.processor import DEFAULT_ENGINE, DataProcessor
+from lakelogic.run.recording import describe_packs
 from lakelogic.run.result import RunResult
 from lakelogic.run.windows import Span, WindowKind, find_window, plan_backfill
 
@@ -130,6 +131,7 @@ def _record_skipped(contract: Contract, request: Request, reason: str) -> None:
             layer=contract.info.target_layer,
             engine=request.engine_of(contract),
             contract_version=contract.version,
+            policy_packs=describe_packs(contract),
             reason=reason,
         )
         append_run(places.state, entry)

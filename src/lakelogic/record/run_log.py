@@ -72,6 +72,7 @@ class RunRecord:
     lakelogic_version: str | None = None
     error_place: str | None = None
     error_hint: str | None = None
+    policy_packs: str | None = None  # JSON: name, file and digest of each
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ RUNS_SCHEMA = pa.schema(
         *_texts("quarantine"),
         *_numbers("quarantine_version"),
         *_texts("layer", "engine", "engine_version", "lakelogic_version", "contract_version", "fingerprint"),
-        *_texts("reason", "error_code", "error_message", "error_place", "error_hint"),
+        *_texts("reason", "error_code", "error_message", "error_place", "error_hint", "policy_packs"),
         _RECORDED,
     ]
 )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, assert_never
 
 from sqlglot import exp
 
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.loader import load_contract
+from lakelogic.contract.mesh import shown_path
+from lakelogic.contract.policy_pack import AppliedPack, PackChoice
 from lakelogic.core.errors import CapabilityError
 from lakelogic.engine.duckdb.render import rewrite
 from lakelogic.plan.build import explain_plan
@@ -55,6 +57,7 @@ class Explanation:
     write: str
     notes: tuple[str, ...]
     origins: tuple[tuple[str, str], ...]  # path in the contract, who said so
+    packs: tuple[AppliedPack, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -71,6 +74,7 @@ class Explanation:
             "write": self.write,
             "notes": list(self.notes),
             "origins": [{"path": p, "origin": o} for p, o in self.origins],
+            "policy_packs": [asdict(pack) for pack in self.packs],
         }
 
     def to_text(self) -> str:
@@ -82,6 +86,9 @@ class Explanation:
             lines += ["dataset checks", *[f"  {name}: {sql}" for name, sql in self.dataset_checks], ""]
         lines += ["columns", *[f"  {n}: {t}{f' (masked: {m})' if m else ''}" for n, t, m in self.columns], ""]
         lines += [f"write: {self.write}", *[f"note: {note}" for note in self.notes], ""]
+        if self.packs:
+            packs = [f"  {each.name}: {shown_path(each.file)} ({each.digest})" for each in self.packs]
+            lines += ["policy packs", *packs, ""]
         lines += ["where values came from", *[f"  {path}: {origin}" for path, origin in self.origins]]
         return "\n".join(lines)
 
@@ -93,9 +100,10 @@ def explain_contract(
     env: str | None = None,
     stage: str | None = None,
     overrides: Sequence[str] = (),
+    packs: PackChoice | None = None,
 ) -> Explanation:
     """Explain what a run would do to a source that looks as declared; nothing is read but the contract."""
-    contract = load_contract(path, env=env, stage=stage, overrides=overrides)
+    contract = load_contract(path, env=env, stage=stage, overrides=overrides, packs=packs)
     plan = explain_plan(contract)
     return explain(contract, plan, engine or contract.engine or "spark")
 
@@ -120,6 +128,7 @@ def explain(contract: Contract, plan: Plan, engine: str) -> Explanation:
         write=_write_words(plan),
         notes=plan.notes,
         origins=_origins(contract),
+        packs=contract.policy_packs,
     )
 
 

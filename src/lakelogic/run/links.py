@@ -7,6 +7,7 @@ from collections.abc import Callable
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.links import Link
 from lakelogic.contract.loader import load_contract
+from lakelogic.contract.policy_pack import PackChoice
 from lakelogic.contract.registry_files import find_contract_file
 from lakelogic.core.errors import ContractError, Problem
 from lakelogic.core.settings import Settings
@@ -31,7 +32,8 @@ def find_in_registries(contract: Contract, env: str | None) -> FindContract:
 
     def find(dataset: str) -> Contract | None:
         file = find_contract_file(dataset, contract.file.parent)
-        return load_contract(file, env=env) if file is not None else None
+        packs = PackChoice(folder=contract.policy_pack_folder)
+        return load_contract(file, env=env, packs=packs) if file is not None else None
 
     return find
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from lakelogic.contract.contract import Contract
+from lakelogic.contract.policy_pack import PackChoice
 from lakelogic.core.clock import Clock, SystemClock
 from lakelogic.core.keys import derive_keys
 from lakelogic.core.secrets import reveal
@@ -40,6 +42,8 @@ class DataProcessor:
         env: str | None = None,
         stage: str | None = None,
         overrides: Sequence[str] = (),
+        policy_packs: Sequence[str] = (),
+        policy_pack_dir: str | os.PathLike[str] | None = None,
         master: str | None = None,
         remote: str | None = None,
         wait_s: float = 0,
@@ -51,10 +55,11 @@ class DataProcessor:
     ) -> None:
         self._settings = settings or read_settings(environ)
         env = env or self._settings.env
+        packs = PackChoice(tuple(policy_packs), Path(policy_pack_dir) if policy_pack_dir is not None else None)
         self.contract = (
             resolve_links(contract, self._settings, find_in_registries(contract, env))
             if isinstance(contract, Contract)
-            else load_checked(contract, env=env, stage=stage, overrides=overrides, settings=self._settings)
+            else load_checked(contract, env=env, stage=stage, overrides=overrides, settings=self._settings, packs=packs)
         )
         chosen = self._settings.engine if spark is None else "spark"
         self._engine_name = engine or chosen or self.contract.engine or DEFAULT_ENGINE

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 
+from lakelogic.contract.contract import Contract
 from lakelogic.core.errors import GateError, LakeLogicError, Problem
 from lakelogic.core.events import Event
 from lakelogic.core.redaction import redact
@@ -105,12 +108,19 @@ def _record(
         engine_version=find_engine_version(run.context.engine_name),
         lakelogic_version=find_version("lakelogic"),
         contract_version=run.contract.version,
+        policy_packs=describe_packs(run.contract),
         reason=result.reason if result else None,
         **_numbers(ledger, result),
         **_input(run, batch),
         **_output(run, result),
         **_problem(problem),
     )
+
+
+def describe_packs(contract: Contract) -> str | None:
+    """The policy packs of a contract, as the run log keeps them."""
+    packs = [asdict(pack) for pack in contract.policy_packs]
+    return json.dumps(packs, ensure_ascii=False) if packs else None
 
 
 def _numbers(ledger: Ledger | None, result: RunResult | None) -> dict[str, Any]:

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.loader import load_draft
+from lakelogic.contract.mesh import shown_path
+from lakelogic.contract.pack_layers import name_contract
+from lakelogic.contract.policy_pack import PackChoice
 from lakelogic.contract.readers import check_readers
 from lakelogic.core.errors import ContractError, Problem
 from lakelogic.core.settings import Settings, read_settings
@@ -15,10 +18,15 @@ from lakelogic.run.links import find_in_registries, resolve_links
 
 
 def validate_contract(
-    path: str | os.PathLike[str], *, env: str | None = None, stage: str | None = None, overrides: Sequence[str] = ()
+    path: str | os.PathLike[str],
+    *,
+    env: str | None = None,
+    stage: str | None = None,
+    overrides: Sequence[str] = (),
+    packs: PackChoice | None = None,
 ) -> tuple[Problem, ...]:
     """Every mistake and warning of a contract, in the order of the file; nothing is read but the contract."""
-    draft = load_draft(path, env=env, stage=stage, overrides=overrides)
+    draft = load_draft(path, env=env, stage=stage, overrides=overrides, packs=packs)
     found = [*draft.problems]
     if draft.contract is not None:
         found += check_declared(draft.contract)
@@ -28,7 +36,11 @@ def validate_contract(
 
 def check_declared(contract: Contract) -> list[Problem]:
     """What is wrong with a loaded contract, as far as it can be told without its neighbours."""
-    return [*check_contract(contract), *check_readers(contract)]
+    return _named([*check_contract(contract), *check_readers(contract)], contract)
+
+
+def _named(problems: Sequence[Problem], contract: Contract) -> list[Problem]:
+    return name_contract(problems, (shown_path(pack.file) for pack in contract.policy_packs), contract.dataset)
 
 
 def load_checked(
@@ -38,10 +50,13 @@ def load_checked(
     stage: str | None = None,
     overrides: Sequence[str] = (),
     settings: Settings | None = None,
+    packs: PackChoice | None = None,
 ) -> Contract:
     """A contract without mistakes, its links found; raises with all of them."""
-    draft = load_draft(path, env=env, stage=stage, overrides=overrides)
-    problems = [*draft.problems, *(check_contract(draft.contract) if draft.contract else ())]
+    draft = load_draft(path, env=env, stage=stage, overrides=overrides, packs=packs)
+    problems = list(draft.problems)
+    if draft.contract is not None:
+        problems += _named(check_contract(draft.contract), draft.contract)
     if problems or draft.contract is None:
         raise ContractError(problems)
     find = find_in_registries(draft.contract, env)

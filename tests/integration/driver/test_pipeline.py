@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -216,11 +217,34 @@ def test_the_command_runs_registries_and_ends_with_the_code_of_the_worst(tmp_pat
     assert (code, "there is no layer `platinum`" in err) == (2, True)
 
 
+def test_policy_packs_are_for_the_chosen_contracts_and_on_record(lakelogic: Lakelogic, tmp_path: Path) -> None:
+    registry = write_estate(tmp_path, 1)
+    packs = tmp_path / "packs"
+    packs.mkdir()
+    (packs / "strict.yaml").write_text("defaults: { quality: { max_quarantine_ratio: 0.0 } }\n")
+    common = ("--registry", str(registry), "--engine", "duckdb", "--output", "json")
+    assert lakelogic(*common, "--layers", "reference,bronze")[0] == 0
+    chosen = (*common, "--layers", "silver", "--policy-pack-dir", str(packs))
+    code, _, err = lakelogic(*chosen, "--policy-pack", "strickt")
+    assert (code, "LL123" in err, "did you mean `strict`?" in err) == (2, True, True)
+    # The one bad row closes the gate that the pack has, and no other.
+    code, _, _ = lakelogic(*chosen, "--policy-pack", "strict")
+    record = logged(tmp_path)["silver_e000"]
+    digest = "sha256:" + hashlib.sha256((packs / "strict.yaml").read_bytes()).hexdigest()
+    assert (code, record.status) == (5, "gate_failed")
+    assert json.loads(record.policy_packs or "") == [
+        {"name": "strict", "file": str(packs / "strict.yaml"), "digest": digest}
+    ]
+    assert logged(tmp_path)["bronze_e000"].policy_packs is None
+    assert lakelogic(*chosen)[0] == 0
+    assert logged(tmp_path)["silver_e000"].policy_packs is None
+
+
 NOT_BUILT = [
     ["--state-path", "s.json"], ["--resume"], ["--summary-path", "s.json"], ["--summary-table", "t"],
     ["--summary-backend", "duckdb"], ["--summary-database", "d"], ["--metrics-path", "m"],
     ["--metrics-backend", "prometheus"], ["--metrics-host", "h"], ["--metrics-port", "9100"],
-    ["--policy-pack", "p"], ["--policy-pack-dir", "d"], ["--approval-required"], ["--approval-file", "f"],
+    ["--approval-required"], ["--approval-file", "f"],
     ["--cache-references"], ["--report", "junit=x"],
 ]  # fmt: skip
 

@@ -160,6 +160,7 @@ def test_the_shape_of_show_is_the_one_that_is_documented(lakelogic: Any, project
     record = RunRecord(
         "full-1", "orders", "gate_failed", datetime(2026, 3, 4, tzinfo=UTC), rows_inserted=1, error_code="LL500",
         window_start=datetime(2026, 3, 1, tzinfo=UTC), window_end=datetime(2026, 3, 2, tzinfo=UTC), window_zone="UTC",
+        policy_packs='[{"name": "p", "file": "p.yaml", "digest": "sha256:0"}]',
     )  # fmt: skip
     rules = [RuleRecord("a"), RuleRecord("b", "dataset"), RuleRecord("c", "gate")]
     append_run(log, replace(record, status="failed", finished_at=datetime(2026, 3, 4, tzinfo=UTC)))

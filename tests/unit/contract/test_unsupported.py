@@ -9,7 +9,6 @@ import pytest
 from lakelogic.contract import Contract, Draft
 
 REFUSED = [
-    "metadata: { policy_pack: baseline }",
     "upstream: [{ dataset: a, freshness: { max_age: 6h } }]",
     "source: { type: api, path: x }",
     "source: { path: a, format: iceberg }",

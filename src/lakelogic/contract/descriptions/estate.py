@@ -40,6 +40,18 @@ ESTATE: dict[str, dict[str, str]] = {
         "service_levels": "What readers may rely on; inherited.",
         "environments": "What differs in an environment, chosen with --env.",
     },
+    "Pack": {
+        "version": "Of this pack, three numbers.",
+        "description": "What the pack is for.",
+        "defaults": "Part of a contract; the contract's own values win.",
+        "quality": "Rules that are added to those of the contract; its switches are defaults.",
+        "transformations": "Steps for contracts of every layer.",
+        "transformations_mode": "Where the steps go: before the contract's, after them, or instead of them.",
+        "reference_transformations": "Steps for contracts of reference data.",
+        "bronze_transformations": "Steps for Bronze contracts.",
+        "silver_transformations": "Steps for Silver contracts.",
+        "gold_transformations": "Steps for Gold contracts.",
+    },
     "SystemSettings": {
         "storage": "Roots of storage by name, for `${storage.name}` in contracts; relative to this file.",
         "engine": "What runs the contracts below; inherited.",
