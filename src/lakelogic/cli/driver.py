@@ -31,8 +31,6 @@ from lakelogic.cli.later import (
     MetricsPath,
     MetricsPort,
     Report,
-    Resume,
-    StatePath,
     SummaryBackend,
     SummaryDatabase,
     SummaryPath,
@@ -52,6 +50,7 @@ from lakelogic.cli.options import (
 )
 from lakelogic.cli.packs import PolicyPack, PolicyPackDir, pack_choice
 from lakelogic.cli.render import print_json, print_table
+from lakelogic.cli.resuming import Resume, StatePath, continue_run
 from lakelogic.cli.run import Master, Remote, Wait, start_log
 from lakelogic.cli.windows import (
     BackfillEnd,
@@ -146,6 +145,7 @@ def pipeline_command(
       lakelogic pipeline contracts/ --dry-run
       lakelogic pipeline contracts/ --continue-on-error --output json
       lakelogic pipeline contracts/ --reprocess-start-date 2026-02-01 --reprocess-end-date 2026-02-05
+      lakelogic pipeline contracts/ --resume
     """
     from lakelogic.core.settings import read_settings
     from lakelogic.driver.dry_run import plan_pipeline
@@ -169,11 +169,16 @@ def pipeline_command(
     known = replace(packs, names=())  # those of the operator are for the chosen contracts only
     estate = read_estate(paths or (), registries=named, env=env, stage=stage, settings=settings, packs=known)
     chosen = selection(select, exclude, layers, entities)
-    prepared = prepare(estate, chosen, request, order, Wanted(env, stage, tuple(overrides or ()), packs=packs))
+    loading = Wanted(env, stage, tuple(overrides or ()), packs=packs)
+    prepared = prepare(estate, chosen, request, order, loading)
     if dry_run:
         _print_plan(plan_pipeline(prepared, request, order), output)
         return
-    result = run_pipeline(prepared, request, order, master=master, remote=remote)
+    files = (*(paths or ()), *named)
+    going_on = continue_run(prepared, request, chosen, loading, files=files, state_path=state_path, resume=resume)
+    result = run_pipeline(
+        prepared, request, order, master=master, remote=remote, watchers=going_on.watchers, resumed=going_on.resumed
+    )
     _print_result(result, output)
     raise typer.Exit(result.exit_code)
 

@@ -19,8 +19,6 @@ def _later(option: str) -> Any:
     )
 
 
-StatePath = Annotated[str | None, _later("--state-path")]
-Resume = Annotated[bool, _later("--resume")]
 SummaryPath = Annotated[str | None, _later("--summary-path")]
 SummaryTable = Annotated[str | None, _later("--summary-table")]
 SummaryBackend = Annotated[str | None, _later("--summary-backend")]

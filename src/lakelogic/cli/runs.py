@@ -24,6 +24,7 @@ class StatusName(StrEnum):
     FAILED = "failed"
     GATE_FAILED = "gate_failed"
     SKIPPED = "skipped"
+    INTERRUPTED = "interrupted"
 
 
 class _ListByDefault(TyperGroup):

@@ -11,6 +11,7 @@ from lakelogic.record.run_log import Status
 from lakelogic.run.result import Counts, RunResult
 
 EXIT_FAILED, EXIT_GATE = 4, 5
+GOOD = ("succeeded", "no_new_data")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +27,16 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        return self.status in ("succeeded", "no_new_data")
+        return self.status in GOOD
 
     @property
     def failed(self) -> bool:
         return self.status == "failed"
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a signal stopped it, or kept it from starting."""
+        return self.status == "interrupted"
 
     @property
     def story(self) -> str:
@@ -40,6 +46,8 @@ class Outcome:
                 return f"failed: {self.reason}"
             case "gate_failed":
                 return f"was stopped by a gate: {self.reason}"
+            case "interrupted":
+                return f"was stopped: {self.reason}"
             case "skipped":
                 return f"was held back ({self.reason})"
             case _:
@@ -78,10 +86,15 @@ class PipelineResult:
     run_id: str = ""  # of the pipeline; each outcome has those of its contract
 
     @property
+    def interrupted(self) -> bool:
+        """Whether a signal ended it before all was done."""
+        return any(outcome.interrupted for outcome in self.outcomes.values())
+
+    @property
     def exit_code(self) -> int:
         """4 where a contract failed, 5 where only gates said no, 0 where all is well."""
         statuses = {outcome.status for outcome in self.outcomes.values()}
-        if "failed" in statuses:
+        if "failed" in statuses or any(outcome.problem for outcome in self.outcomes.values()):
             return EXIT_FAILED
         return EXIT_GATE if "gate_failed" in statuses else 0
 

@@ -14,10 +14,11 @@ from lakelogic.driver.estate import Estate
 from lakelogic.driver.graph import Dag, layer_rank
 from lakelogic.driver.load_many import Wanted, load_many
 from lakelogic.driver.outcome import Outcome, PipelineResult
+from lakelogic.driver.resume import DONE_BEFORE, Resumed
 from lakelogic.driver.schedule import Rules, run_jobs
 from lakelogic.driver.select import Selection, choose
 from lakelogic.driver.watch import Beginning, Job, Watcher, telling
-from lakelogic.driver.worker import Request, hold_back, run_member
+from lakelogic.driver.worker import Part, Request, hold_back, run_member
 from lakelogic.plan.narrow import check_window
 from lakelogic.run.links import resolve_links
 from lakelogic.run.pipeline import new_run_id
@@ -94,6 +95,7 @@ def run_pipeline(
     remote: str | None = None,
     session: Any = None,
     watchers: Iterable[Watcher] = (),
+    resumed: Resumed | None = None,
 ) -> PipelineResult:
     """Run what was prepared; failures are outcomes, and only an interruption is raised."""
     contracts = prepared.contracts
@@ -101,17 +103,22 @@ def run_pipeline(
     engines = SharedEngines(request.settings, master, remote, common_settings(on_spark), session)
     # One clock for all: `yesterday` means the same day for the first contract and for the last.
     now = request.clock.now()
-    beginning = Beginning(new_run_id(now), now, prepared.jobs(order, request), order.max_workers)
+    run_id, day = (resumed.run_id, resumed.started_at) if resumed else (new_run_id(now), now)
+    beginning = Beginning(run_id, now, prepared.jobs(order, request), order.max_workers)
     with telling(watchers, beginning, request.clock) as told:
 
         def work(name: str) -> Outcome:
-            return told.run(name, lambda: run_member(contracts[name], request, engines.open, now))
+            part = Part(run_id, resumed.windows.get(name, ()) if resumed else ())
+            return told.run(name, lambda: run_member(contracts[name], request, engines.open, day, part))
 
         def skip(name: str, reason: str) -> Outcome:
-            return told.hold(hold_back(contracts[name], request, reason))
+            return told.hold(hold_back(contracts[name], request, reason, run_id))
 
+        done = resumed.done if resumed else {}
+        for name, status in done.items():
+            told.hold(Outcome(name, status, DONE_BEFORE))
         try:
-            run_jobs(prepared.names(order), prepared.rules(order), work, skip)
+            run_jobs([each for each in prepared.names(order) if each not in done], prepared.rules(order), work, skip)
         finally:
             engines.close()
     return told.result

@@ -50,8 +50,20 @@ class Request:
         return (find_window(contract, self.window, self.span, now),)
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a contract is a part of: a pipeline run, maybe one that is gone on with."""
+
+    pipeline_run_id: str | None = None
+    done: tuple[Window, ...] = ()  # windows that are not run again
+
+
 def run_member(
-    contract: Contract, request: Request, open_engine: Callable[[str, Contract], Engine], now: datetime
+    contract: Contract,
+    request: Request,
+    open_engine: Callable[[str, Contract], Engine],
+    now: datetime,
+    part: Part | None = None,
 ) -> Outcome:
     """Run a contract for all windows that are asked for; a failure is an outcome, whatever it is."""
     begun = time.monotonic()
@@ -60,7 +72,7 @@ def run_member(
     problem: Problem | None = None
     try:
         with logger.contextualize(dataset=contract.dataset):
-            _run(contract, request, open_engine, now, results)
+            _run(contract, request, open_engine, now, results, part or Part())
     except LakeLogicError as error:
         problem = error.problem
     except Exception as error:  # noqa: BLE001 - one contract must not take the others with it
@@ -81,6 +93,7 @@ def _run(
     open_engine: Callable[[str, Contract], Engine],
     now: datetime,
     results: list[RunResult],
+    part: Part,
 ) -> None:
     processor = DataProcessor(
         contract,
@@ -89,9 +102,11 @@ def _run(
         wait_s=request.wait_s,
         clock=request.clock,
         open_engine=open_engine,
+        pipeline_run_id=part.pipeline_run_id,
     )
     with processor:
-        for window in request.windows_of(contract, now):
+        windows = request.windows_of(contract, now)
+        for window in [each for each in windows if each is None or each not in part.done]:
             results.append(processor.run(window=window, everything=request.window == "none"))
             if results[-1].status == "gate_failed":
                 return
@@ -106,14 +121,14 @@ def _outcome(contract: Contract, results: list[RunResult], spent: float) -> Outc
     return Outcome(contract.dataset, status, last.reason, tuple(results), None, spent)
 
 
-def hold_back(contract: Contract, request: Request, reason: str) -> Outcome:
+def hold_back(contract: Contract, request: Request, reason: str, pipeline_run_id: str | None = None) -> Outcome:
     """A contract that is not run: said, and on record."""
     logger.warning(f"'{contract.dataset}' is held back: {reason}")
-    _record_skipped(contract, request, reason)
+    _record_skipped(contract, request, reason, pipeline_run_id)
     return Outcome(contract.dataset, "skipped", reason)
 
 
-def _record_skipped(contract: Contract, request: Request, reason: str) -> None:
+def _record_skipped(contract: Contract, request: Request, reason: str, pipeline_run_id: str | None) -> None:
     """The run log also tells of contracts that never got to their run; that it cannot must not stop the others."""
     now = request.clock.now()
     try:
@@ -133,6 +148,7 @@ def _record_skipped(contract: Contract, request: Request, reason: str) -> None:
             contract_version=contract.version,
             policy_packs=describe_packs(contract),
             reason=reason,
+            pipeline_run_id=pipeline_run_id,
         )
         append_run(places.state, entry)
     except LakeLogicError as error:

@@ -66,6 +66,8 @@ WINDOW_SETTING = "window"
 WATERMARK_SETTING = "watermark"
 # Beside a window: the batch read what no batch before had read, so the position does move.
 UNREAD_SETTING = "unread"
+# The pipeline run that asked for the batch: whoever finishes it later does so on behalf of that one.
+PIPELINE_SETTING = "pipeline"
 # Settings of batches that load nothing: one that empties tables and forgets what was read, and one that takes
 # such a batch back.
 RESET_SETTING, UNDO_SETTING = "reset", "undoes"

@@ -16,6 +16,7 @@ import re
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -97,7 +98,7 @@ class Lease:
         return True
 
 
-def acquire_lease(folder: str, holder: Holder, *, wait_s: float) -> Lease:
+def acquire_lease(folder: str, holder: Holder, *, wait_s: float, sleep: Callable[[float], None] = time.sleep) -> Lease:
     """Take the lock of a control folder within `wait_s`, or raise RunError that names the holder."""
     path = f"{folder.rstrip('/')}/lock"
     body = json.dumps({**_describe(holder), "process": this_process(), "token": uuid.uuid4().hex}).encode()
@@ -108,7 +109,7 @@ def acquire_lease(folder: str, holder: Holder, *, wait_s: float) -> Lease:
             return Lease(path, body, tag).start()
         if time.monotonic() >= deadline:
             raise held_error(node, f"the lock ends {LEASE_S:.0f} seconds after its holder was last heard of")
-        time.sleep(_POLL_S)
+        sleep(_POLL_S)
 
 
 def _try(path: str, body: bytes) -> tuple[Tag | None, dict[str, Any]]:

@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol
@@ -70,10 +71,13 @@ class _FileLock:
         self._descriptor = None
 
 
-def acquire(folder: str, holder: Holder, *, wait_s: float = 0) -> Lock:
-    """Take the lock of a control folder within `wait_s`, or raise RunError that names the holder."""
+def acquire(folder: str, holder: Holder, *, wait_s: float = 0, sleep: Callable[[float], None] = time.sleep) -> Lock:
+    """Take the lock of a control folder within `wait_s`, or raise RunError that names the holder.
+
+    `sleep` passes the time until it is tried again; it may raise, which ends the waiting.
+    """
     if is_remote(folder):
-        return Lock(acquire_lease(folder, holder, wait_s=wait_s))
+        return Lock(acquire_lease(folder, holder, wait_s=wait_s, sleep=sleep))
     descriptor = _open(folder)
     deadline = time.monotonic() + wait_s
     while not _try_lock(descriptor):
@@ -81,7 +85,11 @@ def acquire(folder: str, holder: Holder, *, wait_s: float = 0) -> Lock:
             text = _read(descriptor)
             os.close(descriptor)
             raise held_error(text, "the lock frees itself when the process ends")
-        time.sleep(_POLL_S)
+        try:
+            sleep(_POLL_S)
+        except BaseException:
+            os.close(descriptor)
+            raise
     _write(descriptor, holder)
     return Lock(_FileLock(descriptor))
 

@@ -26,8 +26,8 @@ from lakelogic.record.control_table import append_rows, find_control_table, open
 from lakelogic.record.ledger import LedgerStep
 from lakelogic.record.run_schema import LOG_TABLES
 
-# skipped: a driver held the contract back; `reason` says why.
-Status = Literal["succeeded", "no_new_data", "failed", "gate_failed", "skipped"]
+# skipped: a driver held the contract back; `reason` says why. interrupted: somebody stopped the run from outside.
+Status = Literal["succeeded", "no_new_data", "failed", "gate_failed", "skipped", "interrupted"]
 Scope = Literal["row", "dataset", "gate"]
 _AFTER_EVERY_ID = "\U0010ffff"
 
@@ -73,6 +73,8 @@ class RunRecord:
     error_place: str | None = None
     error_hint: str | None = None
     policy_packs: str | None = None  # JSON: name, file and digest of each
+    pipeline_run_id: str | None = None  # of the driver's run that this run is a part of
+    attempt: int | None = None  # from 1; a failed attempt has a row of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +136,16 @@ def read_runs(
     status: str | None = None,
     since: datetime | None = None,
     prefix: str | None = None,
+    pipeline_run_id: str | None = None,
     limit: int | None = 20,
 ) -> tuple[RunRecord, ...]:
     """Runs, newest first; `since` is about their start, `prefix` about how their id begins."""
     data = _open(folder, "runs")
     if data is None:
         return ()
-    condition = _matches({"dataset": dataset, "run_id": run_id, "status": status})
+    if pipeline_run_id is not None and "pipeline_run_id" not in data.schema.names:
+        return ()
+    condition = _matches({"dataset": dataset, "run_id": run_id, "status": status, "pipeline_run_id": pipeline_run_id})
     if datasets is not None:
         condition &= pc.field("dataset").isin(sorted(datasets))
     if since is not None:

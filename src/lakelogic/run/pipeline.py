@@ -18,6 +18,7 @@ from lakelogic.core.errors import GateError, LakeLogicError
 from lakelogic.core.faults import fault_point
 from lakelogic.core.settings import Settings
 from lakelogic.core.slices import FileSlice, Slice
+from lakelogic.core.stopping import Stop
 from lakelogic.core.watermark import Watermark, decode_watermark, encode_watermark
 from lakelogic.core.window import Window, decode_window, encode_window
 from lakelogic.engine.protocol import Engine, ReadSpec
@@ -25,10 +26,19 @@ from lakelogic.plan.build import build_plan
 from lakelogic.plan.model import LinkRead, Plan
 from lakelogic.plan.writes import is_merged
 from lakelogic.record.holders import Holder
-from lakelogic.record.journal import UNREAD_SETTING, WATERMARK_SETTING, WINDOW_SETTING, Batch, Journal, open_journal
+from lakelogic.record.journal import (
+    PIPELINE_SETTING,
+    UNREAD_SETTING,
+    WATERMARK_SETTING,
+    WINDOW_SETTING,
+    Batch,
+    Journal,
+    open_journal,
+)
 from lakelogic.record.lock import acquire
 from lakelogic.run.able import check_plan
 from lakelogic.run.accounts import Accounts, account_for
+from lakelogic.run.attempt import Attempt
 from lakelogic.run.choose import Asked, SourceChangedError, choose_slice, lost_slice, without_changed
 from lakelogic.run.manifest import Manifest, decode_manifest, encode_manifest
 from lakelogic.run.outcome import gate_result, idle_result, published_result
@@ -39,6 +49,7 @@ from lakelogic.run.recording import record_failure, record_published
 from lakelogic.run.resetting import finish_reset, is_reset
 from lakelogic.run.result import RunResult
 from lakelogic.run.staging import StagingArea, discard, stage_batch, staging_prefix
+from lakelogic.run.stopped import error_of, taken_back_when_stopped
 from lakelogic.run.watermarks import find_watermark
 from lakelogic.run.windows import note_window
 from lakelogic.source.files import changed_files
@@ -62,10 +73,15 @@ class RunContext:
     window: Window | None = None  # what this run is for; None: what is new
     everything: bool = False  # read all of the source, also what was read before
     watermark: Watermark | None = None  # of what is read, only rows from this value on
+    attempt: Attempt = field(default_factory=Attempt)
 
     @property
     def engine(self) -> Engine:
         return self.open_engine()
+
+    @property
+    def stop(self) -> Stop:
+        return self.attempt.stop
 
     @property
     def asked(self) -> Asked:
@@ -86,7 +102,7 @@ def run_contract(contract: Contract, context: RunContext) -> RunResult:
     """Carry out a contract: finish what an interrupted run left, then read, check and publish what is new."""
     run = _begin(contract, context)
     try:
-        with acquire(run.control, run.holder, wait_s=context.wait_s) as lock:
+        with acquire(run.control, run.holder, wait_s=context.wait_s, sleep=context.stop.sleep) as lock:
             fault_point("after_lock")
             journal = open_journal(run.control, confirm=lock.confirm)
             finished = _finish_pending(run, journal)
@@ -100,8 +116,11 @@ def run_contract(contract: Contract, context: RunContext) -> RunResult:
             result.waiting = chosen.waiting if isinstance(chosen, FileSlice) else 0
             return result
     except Exception as error:
-        record_failure(run, error)
-        raise
+        told = error_of(context.stop, error)
+        record_failure(run, told)
+        if told is error:
+            raise
+        raise told from error
 
 
 def _run_slice(run: Run, journal: Journal, chosen: Slice, reason: str) -> RunResult:
@@ -125,11 +144,13 @@ def _from_watermark(run: Run) -> Run:
 
 
 def _run_batch(run: Run, journal: Journal, chosen: Slice, reason: str) -> RunResult:
+    run.context.stop.check()
     plan, spec, links = make_plan(run.contract, run.context, chosen)
     narrowed = {
         WINDOW_SETTING: encode_window(run.context.window),
         WATERMARK_SETTING: encode_watermark(run.context.watermark),
         UNREAD_SETTING: run.contract.is_raw and run.context.window is not None,
+        PIPELINE_SETTING: run.context.attempt.pipeline_run_id,
     }
     batch = journal.prepare(
         chosen,
@@ -150,7 +171,11 @@ def _stage_and_publish(
     area = _area(run.places, batch, run.contract.dataset, merge=is_merged(plan.write))
     discard(area, batch.number, run.contract.dataset)
     run.phase("reading and checking rows")
-    staged = stage_batch(run.engine, plan, spec, batch.slice, links, area, run_id=run.run_id, started_at=run.started_at)
+    with taken_back_when_stopped(run, journal, batch, area):
+        staged = stage_batch(
+            run.engine, plan, spec, batch.slice, links, area, run_id=run.run_id, started_at=run.started_at
+        )
+        run.context.stop.check()
     if changed := changed_files(batch.slice):
         journal.abandon(batch, f"`{changed[0]}` changed while it was read")
         discard(area, batch.number, run.contract.dataset)
@@ -170,6 +195,8 @@ def _stage_and_publish(
         journal.abandon(batch, error.problem.message)
         discard(area, batch.number, run.contract.dataset)
         raise
+    with taken_back_when_stopped(run, journal, batch, area):
+        run.context.stop.begin_publishing()
     batch = journal.mark_staged(batch, encode_manifest(manifest))
     fault_point("after_mark_staged")
     return _publish(run, journal, batch, manifest)
@@ -208,6 +235,7 @@ def _publish(run: Run, journal: Journal, batch: Batch, manifest: Manifest) -> Ru
     fault_point("after_run_log")
     journal.mark_committed(batch)
     fault_point("after_mark_committed")
+    run.context.stop.end_publishing()
     return result
 
 
@@ -226,9 +254,11 @@ def _finish_pending(run: Run, journal: Journal) -> RunResult | None:
         run.context,
         window=decode_window(pending.settings.get(WINDOW_SETTING)),
         watermark=decode_watermark(pending.settings.get(WATERMARK_SETTING)),
+        attempt=replace(run.context.attempt, pipeline_run_id=pending.settings.get(PIPELINE_SETTING)),
     )
     again = replace(run, run_id=pending.run_id, started_at=pending.started_at, context=narrowed)
     if pending.state == "staged" and pending.manifest is not None:
+        run.context.stop.begin_publishing()
         return _publish(again, journal, pending, decode_manifest(pending.manifest))
     if pending.slice == FileSlice(()):
         journal.abandon(pending, "it was about nothing")

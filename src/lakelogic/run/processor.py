@@ -18,6 +18,7 @@ from lakelogic.core.settings import Settings, read_settings
 from lakelogic.core.window import Granularity, Window
 from lakelogic.engine.protocol import Engine
 from lakelogic.engine.registry import EngineOptions, open_engine
+from lakelogic.run.attempt import Attempt
 from lakelogic.run.check import check_frame, check_source
 from lakelogic.run.links import find_in_registries, resolve_links
 from lakelogic.run.pipeline import RunContext, run_contract
@@ -52,6 +53,7 @@ class DataProcessor:
         environ: Mapping[str, str] = os.environ,
         clock: Clock | None = None,
         open_engine: Callable[[str, Contract], Engine] | None = None,
+        pipeline_run_id: str | None = None,
     ) -> None:
         self._settings = settings or read_settings(environ)
         env = env or self._settings.env
@@ -67,6 +69,7 @@ class DataProcessor:
         self._wait_s, self._on_phase = wait_s, on_phase
         self._clock = clock or SystemClock()
         self._open_engine = open_engine or self._open_own
+        self._pipeline_run_id = pipeline_run_id
         self._engine: Engine | None = None
 
     def run(self, *, window: Window | None = None, everything: bool = False) -> RunResult:
@@ -125,6 +128,7 @@ class DataProcessor:
             self._on_phase,
             window,
             everything,
+            attempt=Attempt(pipeline_run_id=self._pipeline_run_id),
         )
 
     @property

@@ -15,6 +15,7 @@ from lakelogic.core.errors import GateError, LakeLogicError, Problem
 from lakelogic.core.events import Event
 from lakelogic.core.redaction import redact
 from lakelogic.core.slices import FileSlice, describe_slice
+from lakelogic.core.stopping import INTERRUPTED
 from lakelogic.core.versions import find_engine_version, find_version
 from lakelogic.record.journal import Batch
 from lakelogic.record.ledger import Ledger
@@ -58,7 +59,8 @@ def record_failure(run: Run, error: Exception) -> None:
     else:
         # Not the text of an unexpected error: a library may quote a row or a key in it.
         problems = (Problem(LakeLogicError.default_code, f"unexpected {type(error).__name__}"),)
-    record = _record(run, "failed", problem=problems[0])
+    stopped = problems[0].code == INTERRUPTED
+    record = _record(run, "interrupted" if stopped else "failed", problem=problems[0])
     try:
         append_run(_log(run), record, events=_refusals(problems))
     except LakeLogicError as second:
@@ -110,6 +112,8 @@ def _record(
         contract_version=run.contract.version,
         policy_packs=describe_packs(run.contract),
         reason=result.reason if result else None,
+        pipeline_run_id=run.context.attempt.pipeline_run_id,
+        attempt=run.context.attempt.number,
         **_numbers(ledger, result),
         **_input(run, batch),
         **_output(run, result),
