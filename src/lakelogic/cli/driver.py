@@ -171,11 +171,11 @@ def pipeline_command(
     chosen = selection(select, exclude, layers, entities)
     loading = Wanted(env, stage, tuple(overrides or ()), packs=packs)
     prepared = prepare(estate, chosen, request, order, loading)
-    if dry_run:
-        _print_plan(plan_pipeline(prepared, request, order), output)
-        return
     files = (*(paths or ()), *named)
     going_on = continue_run(prepared, request, chosen, loading, files=files, state_path=state_path, resume=resume)
+    if dry_run:
+        _print_plan(plan_pipeline(going_on.left_of(prepared), request, order), output)
+        return
     result = run_pipeline(
         prepared, request, order, master=master, remote=remote, watchers=going_on.watchers, resumed=going_on.resumed
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -40,6 +40,11 @@ class Continuation:
 
     resumed: Resumed | None = None
     watchers: tuple[Watcher, ...] = ()
+
+    def left_of(self, prepared: Prepared) -> Prepared:
+        """What is not done yet."""
+        done = self.resumed.done if self.resumed else {}
+        return replace(prepared, contracts={n: each for n, each in prepared.contracts.items() if n not in done})
 
 
 def continue_run(

@@ -105,8 +105,9 @@ def run_contract(contract: Contract, context: RunContext) -> RunResult:
         with acquire(run.control, run.holder, wait_s=context.wait_s, sleep=context.stop.sleep) as lock:
             fault_point("after_lock")
             journal = open_journal(run.control, confirm=lock.confirm)
-            finished = _finish_pending(run, journal)
-            if finished is not None and finished.status == "gate_failed":
+            pending = journal.pending()
+            finished = _finish_pending(run, journal, pending)
+            if finished is not None and (finished.status == "gate_failed" or _is_own(run, pending)):
                 return finished
             sweep_scratch(run.places, journal.last_batch(), contract.dataset)
             chosen, reason = choose_slice(contract, run.places, journal, context.asked)
@@ -239,9 +240,16 @@ def _publish(run: Run, journal: Journal, batch: Batch, manifest: Manifest) -> Ru
     return result
 
 
-def _finish_pending(run: Run, journal: Journal) -> RunResult | None:
+def _is_own(run: Run, pending: Batch | None) -> bool:
+    """Whether a batch is what this very run is for: an earlier attempt of the same pipeline run began it."""
+    own = run.context.attempt.pipeline_run_id
+    if pending is None or own is None or pending.settings.get(PIPELINE_SETTING) != own:
+        return False
+    return decode_window(pending.settings.get(WINDOW_SETTING)) == run.context.window
+
+
+def _finish_pending(run: Run, journal: Journal, pending: Batch | None) -> RunResult | None:
     """A batch that was prepared but not committed comes first: same slice, same run id, same clock."""
-    pending = journal.pending()
     if pending is None:
         return None
     logger.warning(f"Finishing batch {pending.number} of an interrupted run ({pending.run_id}, {pending.state})")
