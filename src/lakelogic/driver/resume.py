@@ -46,6 +46,7 @@ def describe_request(request: Request, chosen: Selection, loading: Wanted) -> di
         "--fill-gaps": "yes" if request.only_gaps else "",
         "--env": loading.env or "",
         "--stage": loading.stage or "",
+        "--policy-pack": " ".join(loading.packs.names),
         "--set": _digest(loading.overrides) if loading.overrides else "",
         **{f"--{name}": " ".join(getattr(chosen, name)) for name in ("select", "exclude", "layers", "entities")},
     }
