@@ -84,25 +84,26 @@ class Watchers:
         self._complained: set[int] = set()
 
     def pipeline_began(self, beginning: Beginning) -> None:
-        self._tell("pipeline_began", beginning)
+        self.tell(lambda watcher: watcher.pipeline_began(beginning))
 
     def contract_began(self, dataset: str, at: datetime) -> None:
-        self._tell("contract_began", dataset, at)
+        self.tell(lambda watcher: watcher.contract_began(dataset, at))
 
     def contract_ended(self, outcome: Outcome, at: datetime) -> None:
-        self._tell("contract_ended", outcome, at)
+        self.tell(lambda watcher: watcher.contract_ended(outcome, at))
 
     def contract_held(self, outcome: Outcome, at: datetime) -> None:
-        self._tell("contract_held", outcome, at)
+        self.tell(lambda watcher: watcher.contract_held(outcome, at))
 
     def pipeline_ended(self, ending: Ending) -> None:
-        self._tell("pipeline_ended", ending)
+        self.tell(lambda watcher: watcher.pipeline_ended(ending))
 
-    def _tell(self, what: str, *told: object) -> None:
+    def tell(self, say: Callable[[Watcher], None]) -> None:
+        """Tell each of them something; none can keep it from the others."""
         with self._lock:
             for number, watcher in enumerate(self._watchers):
                 try:
-                    getattr(watcher, what)(*told)
+                    say(watcher)
                 except Exception as error:  # noqa: BLE001 - whoever watches must not stop what is watched
                     self._complain(number, watcher, error)
 

@@ -161,6 +161,17 @@ def read_runs(
     return tuple(_run_record(row) for row in rows[:limit])
 
 
+def find_last_successes(folder: str, datasets: Collection[str]) -> dict[str, datetime]:
+    """When the last run of each dataset that ended well was over; without a new row counts as well."""
+    data = _open(folder, "runs")
+    if data is None:
+        return {}
+    condition = pc.field("status").isin(["succeeded", "no_new_data"]) & pc.field("dataset").isin(sorted(datasets))
+    times = data.to_table(columns=["dataset", "finished_at"], filter=condition)
+    newest = times.group_by("dataset").aggregate([("finished_at", "max")]).to_pylist()
+    return {row["dataset"]: row["finished_at_max"].astimezone(UTC) for row in newest if row["finished_at_max"]}
+
+
 def read_rules(folder: str, *, run_id: str, dataset: str | None = None) -> tuple[RuleRecord, ...]:
     """The rules of a run, in the order of its contract."""
     names = [field.name for field in fields(RuleRecord)]

@@ -1,0 +1,1 @@
+"""Who gets told: numbers about runs for monitoring systems."""

@@ -1,0 +1,1 @@
+"""What a person or a build server looks at after a run."""
