@@ -26,15 +26,20 @@ from lakelogic.cli.later import (
     ApprovalFile,
     ApprovalRequired,
     CacheReferences,
+)
+from lakelogic.cli.observing import (
     MetricsBackend,
     MetricsHost,
+    MetricsLinger,
     MetricsPath,
     MetricsPort,
+    ObservingOptions,
     Report,
     SummaryBackend,
     SummaryDatabase,
     SummaryPath,
-    SummaryTable,
+    SummaryTableName,
+    observing,
 )
 from lakelogic.cli.options import (
     Debug,
@@ -120,13 +125,14 @@ def pipeline_command(
     state_path: StatePath = None,
     resume: Resume = False,
     summary_path: SummaryPath = None,
-    summary_table: SummaryTable = None,
+    summary_table: SummaryTableName = None,
     summary_backend: SummaryBackend = None,
     summary_database: SummaryDatabase = None,
     metrics_path: MetricsPath = None,
     metrics_backend: MetricsBackend = None,
     metrics_host: MetricsHost = None,
     metrics_port: MetricsPort = None,
+    metrics_linger: MetricsLinger = 0,
     approval_required: ApprovalRequired = False,
     approval_file: ApprovalFile = None,
     cache_references: CacheReferences = False,
@@ -158,6 +164,11 @@ def pipeline_command(
         backfill_start_date, backfill_end_date, backfill_granularity.value, fill_gaps,
     )  # fmt: skip
     windows.check()
+    told = ObservingOptions(
+        summary_path, summary_table, summary_backend, summary_database,
+        metrics_path, metrics_backend, metrics_host, metrics_port, metrics_linger, tuple(report or ()),
+    )  # fmt: skip
+    told.check()
     named = registry_files(registry, reference_registry, gold_registry)
     if not paths and not named:
         raise typer.BadParameter("name a registry with --registry, or a folder")
@@ -167,19 +178,21 @@ def pipeline_command(
     order = Order(max_workers, strict_layer_order, continue_on_error)
     packs = pack_choice(policy_pack, policy_pack_dir)
     known = replace(packs, names=())  # those of the operator are for the chosen contracts only
-    estate = read_estate(paths or (), registries=named, env=env, stage=stage, settings=settings, packs=known)
     chosen = selection(select, exclude, layers, entities)
     loading = Wanted(env, stage, tuple(overrides or ()), packs=packs)
-    prepared = prepare(estate, chosen, request, order, loading)
     files = (*(paths or ()), *named)
-    going_on = continue_run(prepared, request, chosen, loading, files=files, state_path=state_path, resume=resume)
-    if dry_run:
-        _print_plan(plan_pipeline(going_on.left_of(prepared), request, order), output)
-        return
-    result = run_pipeline(
-        prepared, request, order, master=master, remote=remote, watchers=going_on.watchers, resumed=going_on.resumed
-    )
-    _print_result(result, output)
+    with observing(told if not dry_run else ObservingOptions(), settings) as watchers:
+        estate = read_estate(paths or (), registries=named, env=env, stage=stage, settings=settings, packs=known)
+        prepared = prepare(estate, chosen, request, order, loading)
+        going_on = continue_run(prepared, request, chosen, loading, files=files, state_path=state_path, resume=resume)
+        if dry_run:
+            _print_plan(plan_pipeline(going_on.left_of(prepared), request, order), output)
+            return
+        watchers = [*watchers, *going_on.watchers]
+        result = run_pipeline(
+            prepared, request, order, master=master, remote=remote, watchers=watchers, resumed=going_on.resumed
+        )
+        _print_result(result, output)
     raise typer.Exit(result.exit_code)
 
 

@@ -19,15 +19,6 @@ def _later(option: str) -> Any:
     )
 
 
-SummaryPath = Annotated[str | None, _later("--summary-path")]
-SummaryTable = Annotated[str | None, _later("--summary-table")]
-SummaryBackend = Annotated[str | None, _later("--summary-backend")]
-SummaryDatabase = Annotated[str | None, _later("--summary-database")]
-MetricsPath = Annotated[str | None, _later("--metrics-path")]
-MetricsBackend = Annotated[str | None, _later("--metrics-backend")]
-MetricsHost = Annotated[str | None, _later("--metrics-host")]
-MetricsPort = Annotated[str | None, _later("--metrics-port")]
 ApprovalRequired = Annotated[bool, _later("--approval-required")]
 ApprovalFile = Annotated[str | None, _later("--approval-file")]
 CacheReferences = Annotated[bool, _later("--cache-references")]
-Report = Annotated[str | None, _later("--report")]

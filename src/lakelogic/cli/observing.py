@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -140,7 +140,7 @@ class ObservingOptions:
             return None
         backend = self.summary_backend or SummaryBackendName.DELTA
         try:
-            return find_summary_table(backend.value, self.summary_table, self.summary_database)  # type: ignore[arg-type]
+            return find_summary_table(backend.value, self.summary_table, self.summary_database)
         except ValueError as error:
             raise typer.BadParameter(str(error), param_hint="--summary-table") from None
 
@@ -223,7 +223,7 @@ def _tell_refusal(story: Story, final: list[Final], error: Any, clock: Clock) ->
     from lakelogic.run.pipeline import new_run_id
 
     story.refuse(new_run_id(clock.now()), error.problems, error.exit_code)
-    Watchers(final).tell(Final.refused)  # type: ignore[arg-type]
+    Watchers(final).tell(lambda watcher: cast(Final, watcher).write())
 
 
 def _linger(served: Served | None, seconds: float) -> None:

@@ -42,23 +42,19 @@ class Silent:
 
 
 class Final(Silent):
-    """Something that is written when the run is over; also when it was refused, if `also_refused`."""
+    """Something that is written when the run is over, or when it was refused."""
 
-    def __init__(
-        self, story: Story, name: str, write: Callable[[PipelineRun], None], *, also_refused: bool = True
-    ) -> None:
+    def __init__(self, story: Story, name: str, write: Callable[[PipelineRun], None]) -> None:
         self._story, self._name, self._write = story, name, write
-        self._also_refused = also_refused
 
     def __str__(self) -> str:
         return self._name
 
     def pipeline_ended(self, ending: Ending) -> None:
-        self._write(self._story.picture())
+        self.write()
 
-    def refused(self) -> None:
-        if self._also_refused:
-            self._write(self._story.picture())
+    def write(self) -> None:
+        self._write(self._story.picture())
 
 
 class Served(Silent):
@@ -106,7 +102,8 @@ class Sent(Silent):
         self._send(outcome.dataset)
 
     def contract_held(self, outcome: Outcome, at: datetime) -> None:
-        self._send(outcome.dataset)
+        # Whoever had ended well before this run went on is not counted again.
+        self._send(None if outcome.good else outcome.dataset)
 
     def pipeline_ended(self, ending: Ending) -> None:
         self._send(None)

@@ -75,14 +75,16 @@ class Story:
 
     def contract_ended(self, outcome: Outcome, at: datetime) -> None:
         with self._lock:
-            self._contracts[outcome.dataset] = _ended(self._contracts[outcome.dataset], outcome, at)
+            ended = _ended(self._contracts[outcome.dataset], outcome, at)
+            last = at if ended.ended_well else ended.last_success_at
+            self._contracts[outcome.dataset] = replace(ended, last_success_at=last)
 
     def contract_held(self, outcome: Outcome, at: datetime) -> None:
         with self._lock:
             self._contracts[outcome.dataset] = _ended(self._contracts[outcome.dataset], outcome, at)
 
     def pipeline_ended(self, ending: Ending) -> None:
-        code = None if ending.interrupted else ending.result.exit_code
+        code = None if ending.interrupted or ending.result.interrupted else ending.result.exit_code
         status = INTERRUPTED if code is None else _OF_EXIT_CODE.get(code, "failed")
         with self._lock:
             assert self._run is not None
@@ -123,7 +125,7 @@ def _waiting(job: Job) -> ContractRun:
 
 
 def _ended(before: ContractRun, outcome: Outcome, at: datetime) -> ContractRun:
-    ended = replace(
+    return replace(
         before,
         status=outcome.status,
         finished_at=at,
@@ -134,7 +136,6 @@ def _ended(before: ContractRun, outcome: Outcome, at: datetime) -> ContractRun:
         reason=outcome.reason,
         problem=outcome.problem,
     )
-    return replace(ended, last_success_at=at) if ended.ended_well else ended
 
 
 def _rows(outcome: Outcome) -> RowCounts:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from lakelogic.core.pipeline_run import RUNNING, STATUSES, WAITING, ContractRun, PipelineRun, told_time
+from lakelogic.core.pipeline_run import RUNNING, STATUSES, ContractRun, PipelineRun, told_time
 
 LABELS = ("dataset", "layer", "domain", "status")
 
@@ -51,9 +51,7 @@ def build_metrics(run: PipelineRun, now: datetime) -> tuple[Family, ...]:
             "When the pipeline began, in seconds since 1970.",
             run.started_at.timestamp(),
         ),
-        _single(
-            "lakelogic_pipeline_duration_seconds", "How long the pipeline took or has run.", run.duration_s
-        ),
+        _single("lakelogic_pipeline_duration_seconds", "How long the pipeline took or has run.", run.duration_s),
         Family(
             "lakelogic_contracts",
             "Contracts of the pipeline by status.",
@@ -132,11 +130,9 @@ def _each(
     return Family(name, help_text, LABELS, samples)
 
 
-def _runs(contract: ContractRun) -> float | None:
+def _runs(contract: ContractRun) -> float:
     """A contract that failed before its run had a result counts too: it was tried."""
-    if contract.status in (WAITING, "skipped"):
-        return 0
-    return max(len(contract.run_ids), 1)
+    return 0 if contract.started_at is None else max(len(contract.run_ids), 1)
 
 
 def _if_judged(value_of: Callable[[ContractRun], float]) -> Callable[[ContractRun], float | None]:
