@@ -13,7 +13,7 @@ DOCS = Path(__file__).parent
 MARK = "<!-- settings -->"
 COMMANDS = (
     "run", "validate", "explain", "dag", "pipeline", "ddl", "maintain", "reset", "reload", "dates", "schema",
-    "init", "doctor", "setup", "runs list", "runs show",
+    "init", "doctor", "setup", "runs list", "runs show", "approvals list", "approvals approve", "approvals discard",
 )  # fmt: skip
 
 

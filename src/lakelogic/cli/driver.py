@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lakelogic.cli.approvals import ApprovalFile, ApprovalRequired, check_approval_file, tell_held
 from lakelogic.cli.boundary import run_guarded
 from lakelogic.cli.estate import (
     Entities,
@@ -23,8 +24,6 @@ from lakelogic.cli.estate import (
     selection,
 )
 from lakelogic.cli.later import (
-    ApprovalFile,
-    ApprovalRequired,
     CacheReferences,
 )
 from lakelogic.cli.observing import (
@@ -141,7 +140,8 @@ def pipeline_command(
     """Run the contracts of registries, each after those that it builds on, several at once.
 
     A contract whose upstream failed, was stopped by a gate or was held back is held back too, and the run log says
-    why. Exit codes: 0 all is well, 2 a mistake in a file or an option, 4 a contract failed, 5 a gate said no.
+    why. Exit codes: 0 all is well, 2 a mistake in a file or an option, 4 a contract failed, 5 a gate said no
+    or an approval is waited for.
 
     \b
     Examples:
@@ -174,7 +174,13 @@ def pipeline_command(
         raise typer.BadParameter("name a registry with --registry, or a folder")
     settings = read_settings(os.environ)
     start_log(settings, quiet=quiet, debug=debug, form=log_format)
-    request = replace(_request(settings, windows, engine.value if engine else None, wait), tracebacks=debug)
+    check_approval_file(approval_file)
+    request = replace(
+        _request(settings, windows, engine.value if engine else None, wait),
+        approval_required=approval_required,
+        approval_file=approval_file,
+        tracebacks=debug,
+    )
     order = Order(max_workers, strict_layer_order, continue_on_error)
     packs = pack_choice(policy_pack, policy_pack_dir)
     known = replace(packs, names=())  # those of the operator are for the chosen contracts only
@@ -193,6 +199,7 @@ def pipeline_command(
             prepared, request, order, master=master, remote=remote, watchers=watchers, resumed=going_on.resumed
         )
         _print_result(result, output)
+        tell_held((each.held.to_dict() for each in result.outcomes.values() if each.held), approval_file)
     raise typer.Exit(result.exit_code)
 
 

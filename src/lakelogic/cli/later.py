@@ -19,6 +19,4 @@ def _later(option: str) -> Any:
     )
 
 
-ApprovalRequired = Annotated[bool, _later("--approval-required")]
-ApprovalFile = Annotated[str | None, _later("--approval-file")]
 CacheReferences = Annotated[bool, _later("--cache-references")]

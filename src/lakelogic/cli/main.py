@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from lakelogic.cli import (
+    approvals,
     dag,
     dates,
     ddl,
@@ -54,6 +55,7 @@ app.command("init")(init.init_command)
 app.command("doctor")(doctor.doctor_command)
 app.command("setup")(setup.setup_command)
 app.add_typer(runs.app, name="runs")
+app.add_typer(approvals.app, name="approvals")
 
 
 def _print_version(wanted: bool) -> None:

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-EXIT_CODES = {"succeeded": 0, "no_new_data": 0, "failed": 4, "gate_failed": 5}
+EXIT_CODES = {"succeeded": 0, "no_new_data": 0, "failed": 4, "gate_failed": 5, "held": 5, "skipped": 0}

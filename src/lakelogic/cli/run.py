@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lakelogic.cli.approvals import ApprovalFile, ApprovalRequired, check_approval_file, tell_held
 from lakelogic.cli.options import (
     ContractPath,
     Debug,
@@ -87,6 +88,8 @@ def run_command(
     fill_gaps: FillGaps = False,
     max_files_per_batch: MaxFiles = None,
     once: Once = False,
+    approval_required: ApprovalRequired = False,
+    approval_file: ApprovalFile = None,
     output: Output = OutputFormat.TABLE,
     show: Show = False,
     quiet: Quiet = False,
@@ -105,6 +108,7 @@ def run_command(
       lakelogic run contract.yaml --reprocess-start-date 2026-03-01 --reprocess-end-date 2026-03-07
       lakelogic run contract.yaml --backfill-start-date 2026-01-01 --backfill-end-date 2026-03-31 --fill-gaps
       lakelogic run contract.yaml --max-files-per-batch 10000
+      lakelogic run contract.yaml --approval-required --approval-file approvals.yaml
       lakelogic run contract.yaml --remote sc://spark.example:15002 --wait 600
     """
     from lakelogic.cli.progress import PhaseClock, follow_phases
@@ -120,6 +124,7 @@ def run_command(
     if max_files_per_batch is not None:
         settings = replace(settings, max_files_per_batch=max_files_per_batch)
     start_log(settings, quiet=quiet, debug=debug, form=log_format)
+    check_approval_file(approval_file)
     clock = PhaseClock()
     with follow_phases(clock, show=not quiet and not debug) as begin:
         processor = DataProcessor(
@@ -135,6 +140,8 @@ def run_command(
             wait_s=wait,
             on_phase=begin,
             settings=settings,
+            approval_required=approval_required,
+            approval_file=approval_file,
         )
         with processor:
             if wanted.backfills:
@@ -148,6 +155,7 @@ def run_command(
         print_json(told if in_parts else told[0])
     else:
         _print_results(told, clock.seconds if show else None)
+    tell_held((each["held"] for each in told if each.get("held")), approval_file)
     raise typer.Exit(max(EXIT_CODES[result.status] for result in results))
 
 

@@ -23,6 +23,8 @@ class StatusName(StrEnum):
     NO_NEW_DATA = "no_new_data"
     FAILED = "failed"
     GATE_FAILED = "gate_failed"
+    HELD = "held"
+    DISCARDED = "discarded"
     SKIPPED = "skipped"
     INTERRUPTED = "interrupted"
 

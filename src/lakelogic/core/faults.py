@@ -31,7 +31,18 @@ LOG_FAULT_POINTS = ("after_logged_steps", "after_logged_events")
 DELETE_FAULT_POINTS = ("after_deletes_commit",)
 # Reached by strategy scd2 only, between the commits of quarantine and target.
 HISTORY_FAULT_POINTS = ("after_history_scratch", "after_store_commit", "after_history_files")
-_KNOWN = (*FAULT_POINTS, *LOG_FAULT_POINTS, *DELETE_FAULT_POINTS, *HISTORY_FAULT_POINTS)
+# Reached by batches that are held for an approval: by the run that holds them, by the one that finds the approval,
+# and while one is discarded.
+HOLD_FAULT_POINTS = ("after_mark_held", "after_approval")
+DISCARD_FAULT_POINTS = ("after_mark_discarded", "after_discarded_files")
+_KNOWN = (
+    *FAULT_POINTS,
+    *LOG_FAULT_POINTS,
+    *DELETE_FAULT_POINTS,
+    *HISTORY_FAULT_POINTS,
+    *HOLD_FAULT_POINTS,
+    *DISCARD_FAULT_POINTS,
+)
 
 _reached: Counter[str] = Counter()
 

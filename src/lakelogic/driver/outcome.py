@@ -8,6 +8,7 @@ from typing import Any
 
 from lakelogic.core.errors import Problem
 from lakelogic.record.run_log import Status
+from lakelogic.run.approvals import HeldBatch
 from lakelogic.run.result import Counts, RunResult
 
 EXIT_FAILED, EXIT_GATE = 4, 5
@@ -48,6 +49,8 @@ class Outcome:
                 return f"was stopped by a gate: {self.reason}"
             case "interrupted":
                 return f"was stopped: {self.reason}"
+            case "held":
+                return f"is held for an approval: {self.reason}"
             case "skipped":
                 return f"was held back ({self.reason})"
             case _:
@@ -62,6 +65,11 @@ class Outcome:
             sum(each.quarantined for each in counts),
         )
 
+    @property
+    def held(self) -> HeldBatch | None:
+        """What waits for an approval."""
+        return self.results[-1].held if self.results else None
+
     def to_dict(self) -> dict[str, Any]:
         counts = self.counts
         return {
@@ -74,6 +82,7 @@ class Outcome:
             "quarantined": counts.quarantined,
             "runs": [result.run_id for result in self.results],
             "duration_s": round(self.duration_s, 3),
+            **({"held": self.held.to_dict()} if self.held else {}),
         }
 
 
@@ -96,7 +105,7 @@ class PipelineResult:
         statuses = {outcome.status for outcome in self.outcomes.values()}
         if "failed" in statuses or any(outcome.problem for outcome in self.outcomes.values()):
             return EXIT_FAILED
-        return EXIT_GATE if "gate_failed" in statuses else 0
+        return EXIT_GATE if statuses & {"gate_failed", "held"} else 0
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -13,6 +13,7 @@ from lakelogic.contract.contract import Contract
 from lakelogic.core.clock import Clock, SystemClock
 from lakelogic.core.errors import LakeLogicError, Problem
 from lakelogic.core.settings import Settings
+from lakelogic.core.versions import find_version
 from lakelogic.core.window import Granularity, Window
 from lakelogic.driver.outcome import Outcome
 from lakelogic.engine.protocol import Engine
@@ -37,6 +38,8 @@ class Request:
     only_gaps: bool = False
     wait_s: float = 0
     clock: Clock = field(default_factory=SystemClock)
+    approval_required: bool = False  # closed gates hold batches, which approvals of the file release
+    approval_file: str | None = None
     tracebacks: bool = False  # of unexpected errors, in the log: their texts may quote rows
 
     def engine_of(self, contract: Contract) -> str:
@@ -103,12 +106,14 @@ def _run(
         clock=request.clock,
         open_engine=open_engine,
         pipeline_run_id=part.pipeline_run_id,
+        approval_required=request.approval_required,
+        approval_file=request.approval_file,
     )
     with processor:
         windows = request.windows_of(contract, now)
         for window in [each for each in windows if each is None or each not in part.done]:
             results.append(processor.run(window=window, everything=request.window == "none"))
-            if results[-1].status == "gate_failed":
+            if results[-1].stopped:
                 return
 
 
@@ -145,6 +150,7 @@ def _record_skipped(contract: Contract, request: Request, reason: str, pipeline_
             target=places.target.path,
             layer=contract.info.target_layer,
             engine=request.engine_of(contract),
+            lakelogic_version=find_version("lakelogic"),
             contract_version=contract.version,
             policy_packs=describe_packs(contract),
             reason=reason,

@@ -41,7 +41,8 @@ from lakelogic.record.holders import Holder
 from lakelogic.record.known_files import JournalPoint, KnownFiles, index_folder
 from lakelogic.record.slice_store import load_slice, store_slice
 
-State = Literal["prepared", "staged", "committed", "abandoned"]
+# held: staged, and waiting for an approval; discarded: it will not get one, and is about to be abandoned.
+State = Literal["prepared", "staged", "held", "discarded", "committed", "abandoned"]
 
 _INSTANT = pa.timestamp("us", "UTC")
 SCHEMA = pa.schema(
@@ -71,6 +72,9 @@ PIPELINE_SETTING = "pipeline"
 # Settings of batches that load nothing: one that empties tables and forgets what was read, and one that takes
 # such a batch back.
 RESET_SETTING, UNDO_SETTING = "reset", "undoes"
+# Of a batch whose run asked that closed gates need an approval, and who discarded a held one, when and why.
+APPROVAL_SETTING, DISCARD_SETTING = "approval_required", "discarded"
+_LATEST_FIRST: tuple[State, ...] = ("discarded", "staged", "held", "prepared")  # of batches that are not over
 _SLICES_AT_ONCE = 50
 _PREPARED, _OVER = "lakelogic.prepared", "lakelogic.over"
 
@@ -155,6 +159,17 @@ class Journal:
         self._record(batch.number, "staged", batch.run_id, {"manifest": json.dumps(manifest)}, {})
         return replace(batch, state="staged", manifest=manifest)
 
+    def mark_held(self, batch: Batch, manifest: Mapping[str, Any]) -> Batch:
+        """As staged, but nothing is committed before the batch is marked as staged, too."""
+        self._record(batch.number, "held", batch.run_id, {"manifest": json.dumps(manifest)}, {})
+        return replace(batch, state="held", manifest=manifest)
+
+    def mark_discarded(self, batch: Batch, by_whom: Mapping[str, str]) -> Batch:
+        """Somebody decided against a held batch; from here on it can only be abandoned."""
+        decision = {DISCARD_SETTING: dict(by_whom)}
+        self._record(batch.number, "discarded", batch.run_id, {"settings": json.dumps(decision)}, {})
+        return replace(batch, state="discarded", settings={**batch.settings, **decision})
+
     def mark_committed(self, batch: Batch, *, note: str | None = None) -> Batch:
         """All tables carry the batch; the position of the source moves here and only here."""
         self._record(batch.number, "committed", batch.run_id, {"note": note}, {_OVER: batch.number})
@@ -233,7 +248,7 @@ class Journal:
 
     def _since_reset(self, after: int = 0) -> tuple[tuple[int, Mapping[str, Any]] | None, dict[int, Mapping[str, Any]]]:
         """The newest reset, and by number the settings of the batches that were committed after it."""
-        condition = (pc.field("state") != "staged") & (pc.field("batch") > after)
+        condition = ~pc.field("state").isin(["staged", "held"]) & (pc.field("batch") > after)
         rows = self._rows(["batch", "state", "settings"], condition)
         over = {row["batch"] for row in rows if row["state"] == "committed"}
         begun = {row["batch"]: json.loads(row["settings"] or "{}") for row in rows if row["state"] == "prepared"}
@@ -252,15 +267,17 @@ class Journal:
 
     def _read_batch(self, number: int) -> Batch:
         rows = {row["state"]: row for row in self._rows(SCHEMA.names, pc.field("batch") == number)}
-        prepared, staged = rows["prepared"], rows.get("staged")
+        prepared, staged = rows["prepared"], rows.get("staged") or rows.get("held")
+        reached: State = next(state for state in _LATEST_FIRST if state in rows)
+        settings = {**json.loads(prepared["settings"]), **json.loads(rows.get("discarded", {}).get("settings", "{}"))}
         return Batch(
             number,
             prepared["run_id"],
-            "staged" if staged else "prepared",
+            reached,
             load_slice(self._folder, prepared["slice"]),
             prepared["fingerprint"],
             prepared["started_at"].astimezone(UTC),
-            json.loads(prepared["settings"]),
+            settings,
             json.loads(staged["manifest"]) if staged else None,
         )
 

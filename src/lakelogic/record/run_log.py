@@ -26,8 +26,10 @@ from lakelogic.record.control_table import append_rows, find_control_table, open
 from lakelogic.record.ledger import LedgerStep
 from lakelogic.record.run_schema import LOG_TABLES
 
-# skipped: a driver held the contract back; `reason` says why. interrupted: somebody stopped the run from outside.
-Status = Literal["succeeded", "no_new_data", "failed", "gate_failed", "skipped", "interrupted"]
+# skipped: a driver held the contract back, or a stale upstream did; `reason` says why.
+# interrupted: somebody stopped the run from outside.
+# held: the batch waits for an approval, and ends as `succeeded` or `discarded` under the same run id.
+Status = Literal["succeeded", "no_new_data", "failed", "gate_failed", "held", "discarded", "skipped", "interrupted"]
 Scope = Literal["row", "dataset", "gate"]
 _AFTER_EVERY_ID = "\U0010ffff"
 
@@ -75,6 +77,8 @@ class RunRecord:
     policy_packs: str | None = None  # JSON: name, file and digest of each
     pipeline_run_id: str | None = None  # of the driver's run that this run is a part of
     attempt: int | None = None  # from 1; a failed attempt has a row of its own
+    digest: str | None = None  # of what a held batch would publish
+    approved_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

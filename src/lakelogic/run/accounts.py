@@ -22,6 +22,7 @@ from lakelogic.plan.writes import (
 )
 from lakelogic.record.ledger import Ledger
 from lakelogic.record.run_log import RuleRecord
+from lakelogic.run.approvals import APPROVABLE
 from lakelogic.run.gates import closed_gates, judge_dataset, judge_gates
 from lakelogic.run.manifest import Manifest
 from lakelogic.run.result import DatasetOutcome, RuleOutcome
@@ -47,6 +48,7 @@ class Accounts:
     warnings: tuple[str, ...]
     events: tuple[Event, ...] = ()
     hint: str | None = None  # what to do about a closed gate
+    approvable: bool = True  # no gate is closed that an approval cannot open
 
     @property
     def rules(self) -> tuple[RuleOutcome, ...]:
@@ -97,7 +99,8 @@ def account_for(contract: Contract, plan: Plan, staged: StagedBatch) -> Accounts
         *gate_records(gates),
     )
     closed = closed_gates(contract, gates, plan.dataset_checks, outcomes)
-    return Accounts(staged.ledger, records, tuple(closed), tuple(warnings), plan.drift)
+    approvable = not any(gate.reason and gate.name not in APPROVABLE for gate in gates)
+    return Accounts(staged.ledger, records, tuple(closed), tuple(warnings), plan.drift, approvable=approvable)
 
 
 def _warnings(contract: Contract, plan: Plan, staged: StagedBatch, outcomes: tuple[DatasetOutcome, ...]) -> list[str]:

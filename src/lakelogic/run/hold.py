@@ -15,7 +15,7 @@ from lakelogic.core.clock import Clock, SystemClock
 from lakelogic.core.errors import CapabilityError, PlanError, RunError
 from lakelogic.core.settings import Settings
 from lakelogic.record.holders import Holder
-from lakelogic.record.journal import Journal, open_journal
+from lakelogic.record.journal import Batch, Journal, open_journal
 from lakelogic.record.lock import acquire
 from lakelogic.run.pipeline import new_run_id
 from lakelogic.run.places import Places, find_places
@@ -40,19 +40,36 @@ class Held:
 
 @contextmanager
 def hold(
-    contract: Contract, places: Places, *, clock: Clock | None = None, wait_s: float = 0, settled: bool = True
+    contract: Contract,
+    places: Places,
+    *,
+    clock: Clock | None = None,
+    wait_s: float = 0,
+    settled: bool = True,
+    beside_held: bool = False,
 ) -> Iterator[Held]:
-    """Take the dataset's lock; `settled` refuses while a batch of an interrupted run is unfinished."""
+    """Take the dataset's lock; `settled` refuses while a batch of an interrupted run is unfinished.
+
+    Work that leaves alone what a batch that waits for an approval has staged may be done `beside_held`.
+    """
+    require_target(contract, places)
+    with lock_dataset(contract, places, clock=clock, wait_s=wait_s) as held:
+        if settled:
+            _refuse_pending(held.journal, beside_held=beside_held)
+        yield held
+
+
+@contextmanager
+def lock_dataset(
+    contract: Contract, places: Places, *, clock: Clock | None = None, wait_s: float = 0
+) -> Iterator[Held]:
+    """Take the dataset's lock, whatever state its journal is in."""
     now = (clock or SystemClock()).now()
     run_id = new_run_id(now)
     holder = Holder(socket.gethostname(), os.getpid(), run_id, now)
-    _, control = require_target(contract, places), places.control
-    assert control is not None
-    with acquire(control, holder, wait_s=wait_s) as lock:
-        journal = open_journal(control, clock=clock, confirm=lock.confirm)
-        if settled:
-            _refuse_pending(journal)
-        yield Held(contract, journal, run_id, holder, now)
+    assert places.control is not None
+    with acquire(places.control, holder, wait_s=wait_s) as lock:
+        yield Held(contract, open_journal(places.control, clock=clock, confirm=lock.confirm), run_id, holder, now)
 
 
 def locate(contract: Contract, settings: Settings, open_spark: OpenSpark, *, ask: bool = True) -> Places:
@@ -89,11 +106,23 @@ def require_target(contract: Contract, places: Places) -> tuple[TableLocation, T
     return places.target, places.quarantine
 
 
-def _refuse_pending(journal: Journal) -> None:
-    pending = journal.pending()
-    if pending is not None:
+def refuse_held(batch: Batch) -> None:
+    """Raise where a batch waits for somebody's decision."""
+    if batch.state == "held":
         raise RunError(
-            f"batch {pending.number} of an interrupted run ({pending.run_id}) is not finished",
-            code="LL464",
-            hint="`lakelogic run` finishes it; then try again",
+            f"batch {batch.number} ({batch.run_id}) is held for an approval",
+            code="LL467",
+            hint="`lakelogic approvals list` shows it; approve it and run again, or discard it; then try again",
         )
+
+
+def _refuse_pending(journal: Journal, *, beside_held: bool) -> None:
+    pending = journal.pending()
+    if pending is None or (beside_held and pending.state == "held"):
+        return
+    refuse_held(pending)
+    raise RunError(
+        f"batch {pending.number} of an interrupted run ({pending.run_id}) is not finished",
+        code="LL464",
+        hint="`lakelogic run` finishes it; then try again",
+    )

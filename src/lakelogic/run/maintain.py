@@ -90,7 +90,7 @@ def maintain(
     places = locate(contract, settings, open_spark, ask=False)
     target, quarantine = require_target(contract, places)
     retention = _retention(contract, short=short_retention)
-    with hold(contract, places, clock=clock, wait_s=wait_s) as held:
+    with hold(contract, places, clock=clock, wait_s=wait_s, beside_held=True) as held:
         work = Work(contract, places, open_spark, held.now, retention, dry_run, settings.run_log_days)
         steps = [
             *_keep_table(work, "target", target.path),
@@ -210,8 +210,12 @@ def _keep_by_spark(work: Work, name: str, path: str, obstacle: str) -> Iterator[
         return
     open_spark = work.open_spark
     yield _step(work, name, action, finding, lambda: spark_upkeep.optimize(open_spark(), path, sort_by))
-    due = Finding("needed", f"the table has {obstacle}; Spark looks for files older than {work.hours} h")
-    yield _step(work, name, "vacuum", due, lambda: spark_upkeep.vacuum(open_spark(), path, work.hours))
+    if owned_folders(work.places.state):
+        # Spark would take the files of a batch that waits for its approval for files that nobody needs.
+        yield Step(name, "vacuum", "skipped", "a batch that is not published yet has files there")
+    else:
+        due = Finding("needed", f"the table has {obstacle}; Spark looks for files older than {work.hours} h")
+        yield _step(work, name, "vacuum", due, lambda: spark_upkeep.vacuum(open_spark(), path, work.hours))
     if name == "quarantine" and work.contract.quarantine.retention is not None:
         cutoff = work.now - work.contract.quarantine.retention
         old = Finding("needed", f"rows rejected before {cutoff:%Y-%m-%d %H:%M}Z, if any")

@@ -14,9 +14,10 @@ from lakelogic.record.journal import Batch
 from lakelogic.record.ledger import Ledger
 from lakelogic.record.run_log import Status
 from lakelogic.run.accounts import Accounts
+from lakelogic.run.approvals import APPROVED, HeldBatch
 from lakelogic.run.manifest import Manifest
 from lakelogic.run.publish import Published
-from lakelogic.run.recording import record_gate, record_idle
+from lakelogic.run.recording import record_gate, record_held, record_idle
 from lakelogic.run.result import Changes, Counts, RunResult, TablePlace
 from lakelogic.run.rule_records import dataset_outcomes, row_outcomes
 from lakelogic.table.protocol import TableLocation
@@ -45,6 +46,7 @@ def published_result(run: Run, batch: Batch, manifest: Manifest, published: Publ
         warnings=manifest.warnings,
         changes=_changes(manifest, published),
         events=manifest.events,
+        approved_by=manifest.extra.get(APPROVED, {}).get("by"),
         _good=lambda: _frame(run, manifest, good=True),
         _bad=lambda: _frame(run, manifest, good=False),
     )
@@ -112,6 +114,22 @@ def gate_result(run: Run, batch: Batch, accounts: Accounts) -> RunResult:
     result.rules, result.dataset_rules, result.warnings = accounts.rules, accounts.dataset_rules, accounts.warnings
     result.events = accounts.events
     record_gate(run, result, batch, accounts.ledger, accounts.records, accounts.hint)
+    return result
+
+
+def held_result(run: Run, batch: Batch, manifest: Manifest, held: HeldBatch) -> RunResult:
+    """A batch waits for an approval; told each time that a run comes upon it, and recorded once."""
+    logger.error(
+        f"Held for an approval: batch {batch.number} of '{run.contract.dataset}' (run {batch.run_id}): {held.reason}. "
+        "Readers see the version before it"
+    )
+    for refusal in held.refusals:
+        logger.warning(f"'{run.contract.dataset}' is not released: {refusal}")
+    result = _unpublished(run, "held", _counts(manifest.ledger), held.reason)
+    result.ledger, result.warnings, result.events = manifest.ledger.steps, manifest.warnings, manifest.events
+    result.rules, result.dataset_rules = row_outcomes(manifest.rules), dataset_outcomes(manifest.rules)
+    result.held = held
+    record_held(run, result, manifest, batch)
     return result
 
 

@@ -27,6 +27,7 @@ from lakelogic.plan.model import LinkRead, Plan
 from lakelogic.plan.writes import is_merged
 from lakelogic.record.holders import Holder
 from lakelogic.record.journal import (
+    APPROVAL_SETTING,
     PIPELINE_SETTING,
     UNREAD_SETTING,
     WATERMARK_SETTING,
@@ -37,13 +38,16 @@ from lakelogic.record.journal import (
 )
 from lakelogic.record.lock import acquire
 from lakelogic.run.able import check_plan
-from lakelogic.run.accounts import Accounts, account_for
+from lakelogic.run.accounts import account_for
+from lakelogic.run.approvals import Approvals
 from lakelogic.run.attempt import Attempt
 from lakelogic.run.choose import Asked, SourceChangedError, choose_slice, lost_slice, without_changed
+from lakelogic.run.endings import end_closed, end_empty_window, end_idle
+from lakelogic.run.holding import asks_approval, finish_discard, hold_batch, judge_tables, release
 from lakelogic.run.manifest import Manifest, decode_manifest, encode_manifest
-from lakelogic.run.outcome import gate_result, idle_result, published_result
+from lakelogic.run.outcome import published_result
 from lakelogic.run.places import Places, all_paths, find_places
-from lakelogic.run.publish import Tables, check_tables, newest_batch, publish, sweep_scratch
+from lakelogic.run.publish import Tables, newest_batch, publish, sweep_scratch
 from lakelogic.run.reading import locate_links, path_columns, read_spec
 from lakelogic.run.recording import record_failure, record_published
 from lakelogic.run.resetting import finish_reset, is_reset
@@ -51,7 +55,6 @@ from lakelogic.run.result import RunResult
 from lakelogic.run.staging import StagingArea, discard, stage_batch, staging_prefix
 from lakelogic.run.stopped import error_of, taken_back_when_stopped
 from lakelogic.run.watermarks import find_watermark
-from lakelogic.run.windows import note_window
 from lakelogic.source.files import changed_files
 from lakelogic.storage.address import is_remote
 from lakelogic.storage.objects import check_access
@@ -74,6 +77,7 @@ class RunContext:
     everything: bool = False  # read all of the source, also what was read before
     watermark: Watermark | None = None  # of what is read, only rows from this value on
     attempt: Attempt = field(default_factory=Attempt)
+    approvals: Approvals = field(default_factory=Approvals)
 
     @property
     def engine(self) -> Engine:
@@ -106,13 +110,13 @@ def run_contract(contract: Contract, context: RunContext) -> RunResult:
             fault_point("after_lock")
             journal = open_journal(run.control, confirm=lock.confirm)
             pending = journal.pending()
-            finished = _finish_pending(run, journal, pending)
-            if finished is not None and (finished.status == "gate_failed" or _is_own(run, pending)):
+            finished = _finish_pending(run, journal, pending) if pending is not None else None
+            if finished is not None and (finished.stopped or _is_answer(run, finished, pending)):
                 return finished
             sweep_scratch(run.places, journal.last_batch(), contract.dataset)
             chosen, reason = choose_slice(contract, run.places, journal, context.asked)
             if chosen is None:
-                return finished or _idle(run, journal, reason)
+                return finished or end_idle(run, journal, reason)
             result = _run_slice(_from_watermark(run), journal, chosen, reason)
             result.waiting = chosen.waiting if isinstance(chosen, FileSlice) else 0
             return result
@@ -122,6 +126,15 @@ def run_contract(contract: Contract, context: RunContext) -> RunResult:
         if told is error:
             raise
         raise told from error
+
+
+def _is_answer(run: Run, finished: RunResult, pending: Batch | None) -> bool:
+    """Whether a batch is what this very run is for: an earlier attempt of the same pipeline run began it, or somebody
+    approved it; reading a full source once more would only be held again."""
+    if pending is None or _window_of(pending) != run.context.window:
+        return False
+    own = run.context.attempt.pipeline_run_id
+    return finished.approved_by is not None or (own is not None and pending.settings.get(PIPELINE_SETTING) == own)
 
 
 def _run_slice(run: Run, journal: Journal, chosen: Slice, reason: str) -> RunResult:
@@ -152,6 +165,7 @@ def _run_batch(run: Run, journal: Journal, chosen: Slice, reason: str) -> RunRes
         WATERMARK_SETTING: encode_watermark(run.context.watermark),
         UNREAD_SETTING: run.contract.is_raw and run.context.window is not None,
         PIPELINE_SETTING: run.context.attempt.pipeline_run_id,
+        APPROVAL_SETTING: run.context.approvals.required,
     }
     batch = journal.prepare(
         chosen,
@@ -184,48 +198,25 @@ def _stage_and_publish(
     staged.ledger.balance()
     accounts = account_for(run.contract, plan, staged)
     if run.context.window is not None and not staged.ledger.accepted and not staged.ledger.quarantined:
-        return _end_empty_window(run, journal, batch, area, run.context.window)
-    if accounts.closed_gates:
-        return _end_closed(run, journal, batch, area, accounts)
+        return end_empty_window(run, journal, batch, area, run.context.window)
+    if accounts.closed_gates and not (accounts.approvable and asks_approval(run, batch)):
+        return end_closed(run, journal, batch, area, accounts)
     manifest = accounts.manifest(run.contract, plan, staged, reason, day=run.started_at.date())
     try:
-        manifest = check_tables(run.tables, manifest, policy=run.contract.schema_policy.evolution)
+        manifest, held_for = judge_tables(run, batch, accounts, manifest)
     except GateError as error:
-        return _end_closed(run, journal, batch, area, accounts.closed_by(error))
+        return end_closed(run, journal, batch, area, accounts.closed_by(error))
     except LakeLogicError as error:
         journal.abandon(batch, error.problem.message)
         discard(area, batch.number, run.contract.dataset)
         raise
+    if held_for:
+        return hold_batch(run, journal, batch, manifest, held_for)
     with taken_back_when_stopped(run, journal, batch, area):
         run.context.stop.begin_publishing()
     batch = journal.mark_staged(batch, encode_manifest(manifest))
     fault_point("after_mark_staged")
     return _publish(run, journal, batch, manifest)
-
-
-def _end_empty_window(run: Run, journal: Journal, batch: Batch, area: StagingArea, window: Window) -> RunResult:
-    """A window without rows changes no table; that it was looked at is on record."""
-    discard(area, batch.number, run.contract.dataset)
-    result = idle_result(run, f"the source has no rows in the window {window}", batch)
-    fault_point("after_run_log")
-    journal.mark_committed(batch, note="no rows in the window")
-    return result
-
-
-def _end_closed(run: Run, journal: Journal, batch: Batch, area: StagingArea, accounts: Accounts) -> RunResult:
-    """A gate said no. On record first: a run that dies before the batch is given up only repeats this."""
-    result = gate_result(run, batch, accounts)
-    fault_point("after_run_log")
-    journal.abandon(batch, "; ".join(accounts.closed_gates))
-    discard(area, batch.number, run.contract.dataset)
-    return result
-
-
-def _idle(run: Run, journal: Journal, reason: str) -> RunResult:
-    """Nothing to read; that a window was looked at is on record."""
-    if run.context.window is not None:
-        note_window(journal, run.places, run.contract.dataset, run.context.window, run.holder)
-    return idle_result(run, reason)
 
 
 def _publish(run: Run, journal: Journal, batch: Batch, manifest: Manifest) -> RunResult:
@@ -240,19 +231,10 @@ def _publish(run: Run, journal: Journal, batch: Batch, manifest: Manifest) -> Ru
     return result
 
 
-def _is_own(run: Run, pending: Batch | None) -> bool:
-    """Whether a batch is what this very run is for: an earlier attempt of the same pipeline run began it."""
-    own = run.context.attempt.pipeline_run_id
-    if pending is None or own is None or pending.settings.get(PIPELINE_SETTING) != own:
-        return False
-    return decode_window(pending.settings.get(WINDOW_SETTING)) == run.context.window
-
-
-def _finish_pending(run: Run, journal: Journal, pending: Batch | None) -> RunResult | None:
+def _finish_pending(run: Run, journal: Journal, pending: Batch) -> RunResult | None:
     """A batch that was prepared but not committed comes first: same slice, same run id, same clock."""
-    if pending is None:
-        return None
-    logger.warning(f"Finishing batch {pending.number} of an interrupted run ({pending.run_id}, {pending.state})")
+    if pending.state != "held":
+        logger.warning(f"Finishing batch {pending.number} of an interrupted run ({pending.run_id}, {pending.state})")
     if is_reset(pending):
         spark = getattr(run.engine, "spark", None)
         open_spark = (lambda: spark) if spark is not None else None
@@ -260,11 +242,18 @@ def _finish_pending(run: Run, journal: Journal, pending: Batch | None) -> RunRes
         return None
     narrowed = replace(
         run.context,
-        window=decode_window(pending.settings.get(WINDOW_SETTING)),
+        window=_window_of(pending),
         watermark=decode_watermark(pending.settings.get(WATERMARK_SETTING)),
         attempt=replace(run.context.attempt, pipeline_run_id=pending.settings.get(PIPELINE_SETTING)),
     )
     again = replace(run, run_id=pending.run_id, started_at=pending.started_at, context=narrowed)
+    if pending.state == "discarded":
+        finish_discard(run.contract, run.places, journal, pending, run.context.clock)
+        return None
+    if pending.state == "held":
+        pending, held = release(again, journal, pending)
+        if held is not None:
+            return held
     if pending.state == "staged" and pending.manifest is not None:
         run.context.stop.begin_publishing()
         return _publish(again, journal, pending, decode_manifest(pending.manifest))
@@ -281,6 +270,10 @@ def _finish_pending(run: Run, journal: Journal, pending: Batch | None) -> RunRes
         return _stage_and_publish(again, journal, pending, plan, spec, links, reason)
     except SourceChangedError:
         return None  # it was given up, and what is there now is a new slice
+
+
+def _window_of(batch: Batch) -> Window | None:
+    return decode_window(batch.settings.get(WINDOW_SETTING))
 
 
 def make_plan(contract: Contract, context: RunContext, chosen: Slice) -> tuple[Plan, ReadSpec, tuple[LinkRead, ...]]:

@@ -18,6 +18,7 @@ from lakelogic.core.settings import Settings, read_settings
 from lakelogic.core.window import Granularity, Window
 from lakelogic.engine.protocol import Engine
 from lakelogic.engine.registry import EngineOptions, open_engine
+from lakelogic.run.approvals import Approvals
 from lakelogic.run.attempt import Attempt
 from lakelogic.run.check import check_frame, check_source
 from lakelogic.run.links import find_in_registries, resolve_links
@@ -54,6 +55,8 @@ class DataProcessor:
         clock: Clock | None = None,
         open_engine: Callable[[str, Contract], Engine] | None = None,
         pipeline_run_id: str | None = None,
+        approval_required: bool = False,
+        approval_file: str | os.PathLike[str] | None = None,
     ) -> None:
         self._settings = settings or read_settings(environ)
         env = env or self._settings.env
@@ -71,6 +74,7 @@ class DataProcessor:
         self._open_engine = open_engine or self._open_own
         self._pipeline_run_id = pipeline_run_id
         self._engine: Engine | None = None
+        self._approvals = Approvals(approval_required, os.fspath(approval_file) if approval_file else None)
 
     def run(self, *, window: Window | None = None, everything: bool = False) -> RunResult:
         """Read what is new, check it, publish it; without a target only check.
@@ -84,7 +88,7 @@ class DataProcessor:
         while True:
             result = self.run()
             yield result
-            if not result.waiting or result.status == "gate_failed":
+            if not result.waiting or result.stopped:
                 return
 
     def backfill(
@@ -95,7 +99,7 @@ class DataProcessor:
         for window in slices:
             result = self.run(window=window)
             yield window, result
-            if result.status == "gate_failed":
+            if result.stopped:
                 return
 
     def find_window(self, kind: WindowKind, span: Span | None = None) -> Window | None:
@@ -129,6 +133,7 @@ class DataProcessor:
             window,
             everything,
             attempt=Attempt(pipeline_run_id=self._pipeline_run_id),
+            approvals=self._approvals,
         )
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from loguru import logger
@@ -20,6 +20,7 @@ from lakelogic.core.versions import find_engine_version, find_version
 from lakelogic.record.journal import Batch
 from lakelogic.record.ledger import Ledger
 from lakelogic.record.run_log import RuleRecord, RunRecord, Status, append_run
+from lakelogic.run.approvals import APPROVED
 from lakelogic.run.manifest import Manifest
 from lakelogic.run.result import RunResult
 
@@ -31,11 +32,25 @@ if TYPE_CHECKING:
 SCHEMA_CODES = ("LL32", "LL33")
 GATE_HINT = "nothing was published, and the next run reads the same again; mend the source, or the contract"
 
+HELD_CODE = "LL501"
+HELD_HINT = "`lakelogic approvals list` shows it; approve it, and run again with --approval-file, or discard it"
+
 
 def record_published(run: Run, result: RunResult, manifest: Manifest, batch: Batch) -> None:
     """The run of a committed batch."""
     record = _record(run, result.status, batch=batch, ledger=manifest.ledger, result=result)
+    approval = manifest.extra.get(APPROVED)
+    if approval is not None:
+        record = replace(record, digest=approval["digest"], approved_by=approval["by"])
     _append(run, record, manifest.rules, manifest.ledger, manifest.events)
+
+
+def record_held(run: Run, result: RunResult, manifest: Manifest, batch: Batch) -> None:
+    """A batch that waits for an approval: all its numbers, and what would be approved."""
+    assert result.held is not None
+    problem = Problem(HELD_CODE, f"held for an approval: {result.reason}", None, HELD_HINT)
+    record = _record(run, "held", batch=batch, ledger=manifest.ledger, result=result, problem=problem)
+    _append(run, replace(record, digest=result.held.digest), manifest.rules, manifest.ledger, manifest.events)
 
 
 def record_idle(run: Run, result: RunResult, batch: Batch | None = None) -> None:

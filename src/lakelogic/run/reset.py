@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lakelogic.contract.contract import Contract
-from lakelogic.core.clock import Clock
+from lakelogic.core.clock import Clock, FixedClock
 from lakelogic.core.errors import RunError
 from lakelogic.core.faults import fault_point
 from lakelogic.core.settings import Settings
 from lakelogic.core.slices import FileSlice
 from lakelogic.record.journal import RESET_SETTING, UNDO_SETTING, Journal, open_journal
-from lakelogic.run.hold import Held, OpenSpark, hold, locate, require_target
+from lakelogic.run.hold import Held, OpenSpark, hold, locate, refuse_held, require_target
+from lakelogic.run.holding import finish_discard
 from lakelogic.run.places import Places
 from lakelogic.run.publish import app_id
 from lakelogic.run.resetting import companion, finish_reset, is_reset
@@ -146,9 +147,14 @@ def _settle(held: Held, places: Places, open_spark: OpenSpark, only: Sequence[st
         return
     if is_reset(pending):
         finish_reset(pending, held.journal, places, held.contract.dataset, open_spark)
+    elif set(only) == set(TABLES) and pending.state == "held":
+        decision = {"by": "lakelogic reset", "reason": "", "at": held.now.isoformat(timespec="seconds")}
+        discarded = held.journal.mark_discarded(pending, decision)
+        finish_discard(held.contract, places, held.journal, discarded, FixedClock(held.now))
     elif set(only) == set(TABLES):
         held.journal.abandon(pending, "the dataset was reset")
     else:
+        refuse_held(pending)
         raise RunError(
             f"batch {pending.number} of an interrupted run ({pending.run_id}) is not finished",
             code="LL464",

@@ -11,6 +11,7 @@ from typing import Any
 from lakelogic.core.events import Event
 from lakelogic.record.ledger import LedgerStep
 from lakelogic.record.run_log import Status
+from lakelogic.run.approvals import HeldBatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,8 @@ class RunResult:
     changes: Changes | None = None  # of strategies that merge
     events: tuple[Event, ...] = ()  # what was noticed beside rows: drift of schemas, columns that were added
     waiting: int = 0  # files that are new and were left for later batches
+    held: HeldBatch | None = None  # what waits for an approval
+    approved_by: str | None = None
     _good: Callable[[], Any] = field(default=lambda: None, repr=False)
     _bad: Callable[[], Any] = field(default=lambda: None, repr=False)
 
@@ -89,6 +92,11 @@ class RunResult:
     def bad(self) -> Any:
         """The rows that this run rejected, with reasons; personal data is readable to whoever holds the key."""
         return self._bad()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a gate said no, so that what comes after this run must wait."""
+        return self.status in ("gate_failed", "held")
 
     @property
     def dataset_rules_failed(self) -> bool:
@@ -110,6 +118,8 @@ class RunResult:
             "warnings": list(self.warnings),
             "events": [asdict(event) for event in self.events],
             "waiting": self.waiting,
+            "held": self.held.to_dict() if self.held else None,
+            "approved_by": self.approved_by,
         }
         return {
             "run_id": self.run_id,
