@@ -156,8 +156,8 @@ def _parse_entry(item: Any, place: Place) -> Approval | list[Problem]:
         hint = "write a moment such as 2026-02-07T12:00:00Z; a date means the end of that day, UTC"
         return [_mistake(f"`{item['expires']}` is not a moment", item.value_marks["expires"].place(), hint)]
     note = item.get("note")
-    words = [item[key].strip() for key in ("dataset", "run_id", "digest", "approver")]
-    return Approval(*words, expires, str(note) if note is not None else None)
+    dataset, run_id, digest, approver = (item[key].strip() for key in ("dataset", "run_id", "digest", "approver"))
+    return Approval(dataset, run_id, digest, approver, expires, str(note) if note is not None else None)
 
 
 def parse_expiry(text: str) -> datetime | None:
