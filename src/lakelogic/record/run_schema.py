@@ -40,8 +40,9 @@ RUNS_SCHEMA = pa.schema(
         *_numbers("quarantine_version"),
         *_texts("layer", "engine", "engine_version", "lakelogic_version", "contract_version", "fingerprint"),
         *_texts("reason", "error_code", "error_message", "error_place", "error_hint", "policy_packs"),
-        *_texts("pipeline_run_id", "digest", "approved_by"),
+        *_texts("pipeline_run_id"),
         *_numbers("attempt"),
+        *_texts("digest", "approved_by"),
         _RECORDED,
     ]
 )
