@@ -15,7 +15,7 @@ from lakelogic.core.errors import Place, Problem
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
 REFUSED = "refused"  # of a whole run: a mistake was found before the first contract began
 STATUSES: Final = (
-    "succeeded", "no_new_data", "gate_failed", "failed", "skipped", INTERRUPTED, WAITING, RUNNING,
+    "succeeded", "no_new_data", "gate_failed", "held", "failed", "skipped", INTERRUPTED, WAITING, RUNNING,
 )  # fmt: skip
 GOOD: Final = frozenset({"succeeded", "no_new_data"})
 
