@@ -30,11 +30,27 @@ def spark_settings() -> Settings:
     return settings
 
 
+# Compiling the code of a plan costs more than half of what a test with a few rows takes. Most tests are about commits,
+# positions and orders of events; those about values ask for `compiled`, the way large batches run.
+_COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
 @pytest.fixture(scope="session")
 def spark_session(spark_settings: Settings) -> Iterator[Any]:
     """The one Spark session of this test process."""
     from lakelogic.engine.spark.session import close_session, open_session
 
-    session = open_session(spark_settings, master="local[2]")
+    session = open_session(spark_settings, master="local[2]", conf=_INTERPRETED)
     yield session.spark
     close_session(session)
+
+
+@pytest.fixture(scope="module")
+def compiled(spark_session: Any) -> Iterator[Any]:
+    """The session, with plans compiled as they are outside of tests."""
+    for name, value in _COMPILED.items():
+        spark_session.conf.set(name, value)
+    yield spark_session
+    for name, value in _INTERPRETED.items():
+        spark_session.conf.set(name, value)

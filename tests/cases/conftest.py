@@ -17,4 +17,4 @@ def engine(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def session(engine: str, request: pytest.FixtureRequest) -> Any:
     """The Spark session that all cases share; None for engines that need none."""
-    return request.getfixturevalue("spark_session") if engine == "spark" else None
+    return request.getfixturevalue("compiled") if engine == "spark" else None

@@ -211,10 +211,10 @@ def _balances(result: RunResult, rows: list[Row], found: Outcome) -> None:
 )
 @given(rows=_ROWS, steps=_PLANS, rules=_CHOSEN)
 def test_law_engines_agree_on_rows_reasons_and_counts(
-    spark_session: Any, rows: list[Row], steps: list[str], rules: list[Rule]
+    compiled: Any, rows: list[Row], steps: list[str], rules: list[Rule]
 ) -> None:
     outcomes, results = [], []
-    for engine, spark in (("duckdb", None), ("spark", spark_session)):
+    for engine, spark in (("duckdb", None), ("spark", compiled)):
         with tempfile.TemporaryDirectory() as scratch:
             results.append(run(Path(scratch), rows, steps, rules, engine, spark))
             outcomes.append(outcome_of(Path(scratch)))

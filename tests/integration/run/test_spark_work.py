@@ -9,7 +9,7 @@ import pytest
 
 from lakelogic import DataProcessor
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("compiled")]
 
 ROWS = 2000
 

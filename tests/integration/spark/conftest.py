@@ -20,6 +20,11 @@ def spark_engine(spark_session: Any) -> Any:
     return open_engine("spark", EngineOptions(session=spark_session, keys=derive_keys(SECRET)))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _compiled(compiled: Any) -> None:
+    """What an engine reads and computes is tried the way large batches run."""
+
+
 @pytest.fixture
 def slice_of() -> Callable[..., FileSlice]:
     def make(*paths: Path) -> FileSlice:
