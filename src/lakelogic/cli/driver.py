@@ -71,6 +71,7 @@ from lakelogic.cli.windows import (
 )
 
 if TYPE_CHECKING:
+    from lakelogic.core.pipeline_run import PipelineRun
     from lakelogic.core.settings import Settings
     from lakelogic.driver.dry_run import PlannedRun
     from lakelogic.driver.outcome import PipelineResult
@@ -187,18 +188,19 @@ def pipeline_command(
     chosen = selection(select, exclude, layers, entities)
     loading = Wanted(env, stage, tuple(overrides or ()), packs=packs)
     files = (*(paths or ()), *named)
-    with observing(told if not dry_run else ObservingOptions(), settings) as watchers:
+    live = not (quiet or debug or dry_run or output is OutputFormat.JSON or log_format is LogForm.JSON)
+    with observing(told if not dry_run else ObservingOptions(), settings, live=live) as observed:
         estate = read_estate(paths or (), registries=named, env=env, stage=stage, settings=settings, packs=known)
         prepared = prepare(estate, chosen, request, order, loading)
         going_on = continue_run(prepared, request, chosen, loading, files=files, state_path=state_path, resume=resume)
         if dry_run:
             _print_plan(plan_pipeline(going_on.left_of(prepared), request, order), output)
             return
-        watchers = [*watchers, *going_on.watchers]
+        watchers = [*observed.watchers, *going_on.watchers]
         result = run_pipeline(
             prepared, request, order, master=master, remote=remote, watchers=watchers, resumed=going_on.resumed
         )
-        _print_result(result, output)
+        _print_result(result, observed.story.picture(), output)
         tell_held((each.held.to_dict() for each in result.outcomes.values() if each.held), approval_file)
     raise typer.Exit(result.exit_code)
 
@@ -221,13 +223,13 @@ def _print_plan(planned: tuple[PlannedRun, ...], output: OutputFormat) -> None:
     print_table(columns, rows, right="wave")
 
 
-def _print_result(result: PipelineResult, output: OutputFormat) -> None:
+def _print_result(result: PipelineResult, run: PipelineRun, output: OutputFormat) -> None:
+    from lakelogic.cli.pipeline_page import print_pipeline
+
     if output is OutputFormat.JSON:
         print_json(result.to_dict())
-        return
-    columns = ("dataset", "status", "read", "accepted", "quarantined", "duration_s", "reason")
-    told = result.to_dict()["contracts"]
-    print_table(columns, [[each[column] for column in columns] for each in told], right=" ".join(columns[2:6]))
+    else:
+        print_pipeline(run)
 
 
 def main() -> None:

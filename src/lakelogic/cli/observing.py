@@ -151,9 +151,19 @@ def _check_report(report: str) -> None:
         raise typer.BadParameter("write junit=FILE or github", param_hint="--report")
 
 
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Who watches a run, and the run as they see it."""
+
+    watchers: tuple[Watcher, ...]
+    story: Story
+
+
 @contextmanager
-def observing(options: ObservingOptions, settings: Settings, clock: Clock | None = None) -> Iterator[list[Watcher]]:
-    """The watchers for the length of a run; mistakes that are found before it begins are told too."""
+def observing(
+    options: ObservingOptions, settings: Settings, clock: Clock | None = None, *, live: bool = False
+) -> Iterator[Observed]:
+    """Watch for the length of a run; mistakes that are found before it begins are told too."""
     from lakelogic.core.clock import SystemClock
     from lakelogic.core.errors import LakeLogicError
     from lakelogic.driver.outputs import Sent, Served, last_successes
@@ -163,7 +173,7 @@ def observing(options: ObservingOptions, settings: Settings, clock: Clock | None
     known = partial(last_successes, settings=settings) if options.wants_metrics else None
     story = Story(timed, known)
     final = _final_outputs(options, story, timed)
-    watchers: list[Watcher] = [story, *final]
+    watchers: list[Watcher] = [story, *_live_view(story, live), *final]
     place = options.metrics_host or "127.0.0.1", _port(options)
     served = Served(story, *place, timed) if options.metrics_backend is MetricsBackendName.PROMETHEUS else None
     if served is not None:
@@ -171,7 +181,7 @@ def observing(options: ObservingOptions, settings: Settings, clock: Clock | None
     elif options.metrics_backend is MetricsBackendName.STATSD:
         watchers.append(Sent(story, *place, timed))
     try:
-        yield watchers
+        yield Observed(tuple(watchers), story)
         _linger(served, options.metrics_linger)
     except LakeLogicError as error:
         if not story.begun:
@@ -180,6 +190,12 @@ def observing(options: ObservingOptions, settings: Settings, clock: Clock | None
     finally:
         if served is not None:
             served.close()
+
+
+def _live_view(story: Story, wanted: bool) -> list[Watcher]:
+    from lakelogic.cli.live import LiveView, can_draw
+
+    return [LiveView(story.picture)] if wanted and can_draw() else []
 
 
 def _final_outputs(options: ObservingOptions, story: Story, clock: Clock) -> list[Final]:

@@ -35,11 +35,11 @@ def print_table(
         table.add_column(escape(column), justify="right" if column in numbers else "left", overflow="fold")
     for row in rows:
         table.add_row(*(escape(show_cell(value)) for value in row))
-    _console().print(table)
+    stdout_console().print(table)
 
 
 def print_heading(text: str) -> None:
-    _console().print(f"\n[bold]{escape(text)}[/bold]", highlight=False)
+    stdout_console().print(f"\n[bold]{escape(text)}[/bold]", highlight=False)
 
 
 def say(text: str, *, style: str = "") -> None:
@@ -58,6 +58,7 @@ def show_cell(value: object) -> str:
     return str(value)
 
 
-def _console() -> Console:
+def stdout_console() -> Console:
+    """Where results go: as wide as the terminal, or as wide as they are."""
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
     return Console(file=sys.stdout, width=width, highlight=False)

@@ -139,10 +139,10 @@ class Scraper(Silent):
 
 def test_prometheus_scrapes_during_and_after_a_run(registry: Path) -> None:
     options = ObservingOptions(metrics_backend=MetricsBackendName.PROMETHEUS, metrics_port=0)
-    with observing(options, SETTINGS) as watchers:
-        scraper = Scraper(next(each for each in watchers if isinstance(each, Served)))
+    with observing(options, SETTINGS) as observed:
+        scraper = Scraper(next(each for each in observed.watchers if isinstance(each, Served)))
         order = Order(max_workers=1, continue_on_error=True)
-        run_pipeline(ready(registry), REQUEST, order, watchers=[*watchers, scraper])
+        run_pipeline(ready(registry), REQUEST, order, watchers=[*observed.watchers, scraper])
         after = scraper.scrape()
     during = scraper.seen["silver_e000"]
     assert during["lakelogic_pipeline_running  "] == 1
@@ -167,9 +167,9 @@ def test_statsd_gets_packets(registry: Path) -> None:
         options = ObservingOptions(
             metrics_backend=MetricsBackendName.STATSD, metrics_port=receiver.getsockname()[1], metrics_path="m.prom"
         )
-        with observing(options, SETTINGS) as watchers:
+        with observing(options, SETTINGS) as observed:
             order = Order(max_workers=1, continue_on_error=True)
-            run_pipeline(ready(registry), REQUEST, order, watchers=watchers)
+            run_pipeline(ready(registry), REQUEST, order, watchers=observed.watchers)
         lines = "\n".join(packet.decode() for packet in received(receiver)).split("\n")
     tags = "#dataset:silver_e000,layer:silver,domain:sales,status:succeeded"
     assert f"lakelogic.rows_quarantined:1|c|{tags}" in lines
