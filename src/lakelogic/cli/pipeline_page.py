@@ -83,7 +83,7 @@ def _heading(run: PipelineRun) -> Text:
 
 
 def _table(run: PipelineRun) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_footer=True, footer_style="bold", pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_footer=True, footer_style="bold", padding=(0, 1, 0, 0))
     table.add_column("dataset", overflow="fold", footer=f"{len(run.contracts)} contracts")
     table.add_column("status", no_wrap=True)
     for name in ("read", "accepted", "quarantined"):
@@ -98,11 +98,13 @@ def _table(run: PipelineRun) -> Table:
     return table
 
 
-def _row(contract: ContractRun) -> list[Text]:
+def _row(contract: ContractRun) -> list[RenderableType]:
     status = told_status(contract.status)
     if contract.ended_well and contract.started_at is None:
         status = "done before"
-    cells = [Text(f"  {contract.dataset}"), Text(status, style=STYLES.get(contract.status, ""))]
+    # Padded, not written with blanks: a long name that is folded stays indented.
+    name = Padding(Text(contract.dataset, overflow="fold"), (0, 0, 0, 2))
+    cells: list[RenderableType] = [name, Text(status, style=STYLES.get(contract.status, ""))]
     rows = contract.rows
     if not contract.run_ids:
         cells += [Text(""), Text(""), Text("")]
@@ -192,8 +194,9 @@ def _quarantine(run: PipelineRun) -> Iterator[RenderableType]:
     for contract in found[:_MANY]:
         rows = contract.rows
         ratio = rows.quarantine_ratio or 0
+        share = f"{ratio:.1%}" if ratio >= 0.001 else "< 0.1%"
         most = f", most by `{contract.failed_rules[0][0]}`" if contract.failed_rules else ""
-        yield _hanging("yellow", contract.dataset, f"{rows.quarantined:,} of {rows.read:,} rows ({ratio:.1%}){most}")
+        yield _hanging("yellow", contract.dataset, f"{rows.quarantined:,} of {rows.read:,} rows ({share}){most}")
     if len(found) > _MANY:
         yield Text(f"and {len(found) - _MANY} more", style="dim")
 

@@ -43,7 +43,7 @@ def finished() -> PipelineRun:
         replace(done("silver_customers", "silver", 75.0, RowCounts(10, 6, 4)), failed_rules=(("has_email", 3),)),
         ContractRun("gold_all", "skipped", "gold", needs=("silver_customers", "silver_orders"), reason="held"),
         ContractRun("gold_off", "skipped", "gold", reason="upstream `x` is switched off"),
-        replace(done("calendar", None), status="no_new_data", started_at=None),
+        ContractRun("calendar", "no_new_data"),
     )  # fmt: skip
     return PipelineRun("20261116T120000-abcd", "failed", AT, contracts, AT, 80.0, 4)
 
