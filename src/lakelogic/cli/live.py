@@ -127,7 +127,7 @@ def _bar(run: PipelineRun) -> RenderableType:
 def _counts(run: PipelineRun) -> Text:
     good = run.count("succeeded", "no_new_data")
     told = [Text(f"{good} done", style="green")] if good else []
-    for status in ("failed", "gate_failed", "interrupted", "skipped", RUNNING, WAITING):
+    for status in ("failed", "gate_failed", "held", "interrupted", "skipped", RUNNING, WAITING):
         if number := run.count(status):
             told.append(Text(f"{number} {told_status(status)}", style=STYLES[status]))
     return Text(" · ").join(told)

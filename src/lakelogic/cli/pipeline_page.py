@@ -22,6 +22,7 @@ STYLES = {
     "succeeded": "green",
     "no_new_data": "dim",
     "gate_failed": "yellow",
+    "held": "yellow",
     "failed": "bold red",
     "skipped": "yellow",
     INTERRUPTED: "yellow",
@@ -62,7 +63,7 @@ def told_seconds(seconds: float | None) -> str:
 
 
 def told_status(status: str) -> str:
-    return {"skipped": "held back"}.get(status, status.replace("_", " "))
+    return {"skipped": "held back", "held": "unapproved"}.get(status, status.replace("_", " "))
 
 
 def by_layers(contracts: Iterable[ContractRun]) -> Iterator[tuple[str | None, list[ContractRun]]]:
@@ -185,7 +186,8 @@ def _next_command(contract: ContractRun) -> str | None:
     file = shlex.quote(_short(contract.place.file))
     if contract.status == "gate_failed" and contract.run_ids:
         return f"lakelogic runs show {contract.run_ids[-1]} {file}"
-    return f"lakelogic run {file} --debug" if contract.status == "failed" else None
+    commands = {"failed": f"lakelogic run {file} --debug", "held": f"lakelogic approvals list {file}"}
+    return commands.get(contract.status)
 
 
 def _quarantine(run: PipelineRun) -> Iterator[RenderableType]:
