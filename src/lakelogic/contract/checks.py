@@ -254,7 +254,7 @@ def _overwrite_fits(contract: Contract) -> Iterator[Problem]:
         place = contract.at("materialization.strategy")
         hint = "list the partition columns under materialization.partition_by"
         yield Problem("LL159", "strategy `overwrite_partitions` needs partitions", place, hint)
-    if target.reprocess and target.strategy not in ("append", "overwrite", "overwrite_partitions", "merge"):
+    if target.reprocess and target.strategy == "snapshot":
         message = f"strategy `{target.strategy}` does not replace rows by date"
         place = contract.at("materialization.reprocess")
         yield Problem("LL159", message, place, "take `reprocess` away, or use `append`, `overwrite` or `merge`")

@@ -44,6 +44,7 @@ def plan_pipeline(prepared: Prepared, request: Request, order: Order) -> tuple[P
         needs = tuple(rules.needs.get(name, ()))
         waves[name] = 1 + max((waves[other] for other in (*needs, *rules.after.get(name, ()))), default=0)
         places = find_places(contract, request.settings)
+        asked = prepared.request_for(name, request)
         planned.append(
             PlannedRun(
                 wave=waves[name],
@@ -51,8 +52,8 @@ def plan_pipeline(prepared: Prepared, request: Request, order: Order) -> tuple[P
                 layer=prepared.dag.members[name].layer,
                 engine=request.engine_of(contract),
                 after=needs,
-                window=_window_words(contract, request),
-                reads=_reads(contract, places, request, needs, prepared.dag.tables),
+                window=_window_words(contract, asked),
+                reads=_reads(contract, places, asked, needs, prepared.dag.tables),
                 writes=_writes(contract, places),
                 held=prepared.held.get(name),
             )

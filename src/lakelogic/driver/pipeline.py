@@ -14,12 +14,13 @@ from lakelogic.driver.estate import Estate
 from lakelogic.driver.graph import Dag, layer_rank
 from lakelogic.driver.load_many import Wanted, load_many
 from lakelogic.driver.outcome import Outcome, PipelineResult
+from lakelogic.driver.overrides import concerned
 from lakelogic.driver.resume import DONE_BEFORE, Resumed
 from lakelogic.driver.schedule import Rules, run_jobs
 from lakelogic.driver.select import Selection, choose
 from lakelogic.driver.watch import Beginning, Job, Watcher, telling
+from lakelogic.driver.windows import check_request, request_for
 from lakelogic.driver.worker import Part, Request, hold_back, run_member
-from lakelogic.plan.narrow import check_window
 from lakelogic.run.links import resolve_links
 from lakelogic.run.pipeline import new_run_id
 
@@ -46,6 +47,10 @@ class Prepared:
         if not order.strict_layers:
             return tuple(self.contracts)
         return tuple(sorted(self.contracts, key=lambda name: layer_rank(self.dag.members[name])))
+
+    def request_for(self, name: str, request: Request) -> Request:
+        """What a request for a window means for one of them."""
+        return request_for(self.contracts[name], self.dag.members[name].layer, request)
 
     def rules(self, order: Order) -> Rules:
         names = self.names(order)
@@ -82,7 +87,7 @@ def prepare(estate: Estate, wanted: Selection, request: Request, order: Order, l
     changed = loading.overrides or loading.packs.names
     contracts = _load_again(dag, chosen, loading) if changed else _contracts(dag, chosen)
     resolved = {name: resolve_links(each, estate.settings, estate.find) for name, each in contracts.items()}
-    _refuse_windows(resolved, request)
+    _refuse_windows(resolved, dag, request)
     return Prepared(dag, resolved, _switched_off(dag, chosen))
 
 
@@ -109,7 +114,8 @@ def run_pipeline(
 
         def work(name: str) -> Outcome:
             part = Part(run_id, resumed.windows.get(name, ()) if resumed else ())
-            return told.run(name, lambda: run_member(contracts[name], request, engines.open, day, part))
+            asked = prepared.request_for(name, request)
+            return told.run(name, lambda: run_member(contracts[name], asked, engines.open, day, part))
 
         def skip(name: str, reason: str) -> Outcome:
             return told.hold(hold_back(contracts[name], request, reason, run_id))
@@ -160,7 +166,8 @@ def _load_again(dag: Dag, chosen: Sequence[str], loading: Wanted) -> dict[str, C
     mistakes = [problem for each in loaded for problem in each.problems if problem.severity == "error"]
     if mistakes:
         raise ContractError(dict.fromkeys(mistakes))
-    return {name: each.contract for name, each in zip(chosen, loaded, strict=True) if each.contract is not None}
+    found = {name: each.contract for name, each in zip(chosen, loaded, strict=True) if each.contract is not None}
+    return concerned(_contracts(dag, chosen), found)
 
 
 def _switched_off(dag: Dag, chosen: Sequence[str]) -> dict[str, str]:
@@ -172,17 +179,13 @@ def _switched_off(dag: Dag, chosen: Sequence[str]) -> dict[str, str]:
     return held
 
 
-def _refuse_windows(contracts: Mapping[str, Contract], request: Request) -> None:
+def _refuse_windows(contracts: Mapping[str, Contract], dag: Dag, request: Request) -> None:
     problems: list[Problem] = []
-    now = request.clock.now()
-    whole = replace(request, only_gaps=False)
     for name, contract in contracts.items():
-        for window in whole.windows_of(contract, now)[:1]:
-            try:
-                if window is not None:
-                    check_window(contract, window)
-            except PlanError as error:
-                place = contract.at("materialization")
-                problems.append(replace(error.problem, message=f"`{name}`: {error.problem.message}", place=place))
+        try:
+            check_request(contract, dag.members[name].layer, request)
+        except PlanError as error:
+            place = contract.at("materialization")
+            problems.append(replace(error.problem, message=f"`{name}`: {error.problem.message}", place=place))
     if problems:
         raise ContractError(problems)

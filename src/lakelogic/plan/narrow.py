@@ -7,12 +7,13 @@ from datetime import datetime
 from sqlglot import exp
 
 from lakelogic.contract.contract import Contract
+from lakelogic.contract.materialization import Merge
 from lakelogic.core.errors import PlanError
 from lakelogic.core.watermark import Watermark
 from lakelogic.core.window import Window
 from lakelogic.plan.checks import has_failed, mask_name, place_of
-from lakelogic.plan.expressions import all_of, any_of, cast, column, is_null, text
-from lakelogic.plan.model import Check
+from lakelogic.plan.expressions import all_of, any_of, case, cast, column, is_null, text
+from lakelogic.plan.model import DELETE_COLUMN, EVENT_TIME_COLUMN, Check
 from lakelogic.plan.sql import SqlProblem
 from lakelogic.plan.stage_builder import keep
 from lakelogic.plan.steps.effects import made_columns
@@ -21,8 +22,8 @@ from lakelogic.plan.workbench import Workbench
 
 # Strategies whose rows can be replaced by day. The others know their rows by key.
 BY_DAY = ("append", "overwrite", "overwrite_partitions")
-# A merge takes the rows of a window as it takes any: they update those of the same key.
-NARROWED = (*BY_DAY, "merge")
+# These take the rows of a window as they take any: what they were told before changes nothing when it is told again.
+BY_KEY = ("merge", "scd2", "cdc")
 
 
 def check_window(contract: Contract, window: Window) -> None:
@@ -36,24 +37,51 @@ def check_window(contract: Contract, window: Window) -> None:
                 f"a snapshot is of one day, and the window has {window.days}", code="LL350", hint="name one day"
             )
         return
-    if target is None or target.target_path is None or target.reprocess is None:
+    if target is None or target.target_path is None or dated_by(contract) is None:
         raise PlanError(
             "a window needs to know the date of a row",
             code="LL350",
             hint="name its column under materialization.reprocess: {date_column: ...}",
         )
-    if target.merge.delete_missing:
+    if target.strategy == "merge":
+        _check_merge(contract, target.merge)
+
+
+def _check_merge(contract: Contract, merge: Merge) -> None:
+    """Raise where the rows of some days, merged again, could undo what later ones did."""
+    if merge.delete_missing:
         raise PlanError(
             "`delete_missing` needs all rows of the source, and a window has some", code="LL350", hint="run it whole"
         )
+    if contract.source is None or contract.source.load_mode == "full":
+        return  # each run takes the source as one batch, in which a key has one row
+    if merge.delete_when is not None:
+        raise PlanError(
+            "a deleted key is not remembered, and a row of the window could bring it back",
+            code="LL350",
+            hint="run it whole, or use change events (strategy: cdc), which remember deletes",
+        )
+    if not merge.order_by and not merge.insert_only:
+        raise PlanError(
+            "without an order, a row of the window could overwrite a newer one",
+            code="LL350",
+            hint="name the column that tells which row is newer under materialization.merge.order_by",
+        )
+
+
+def dated_by(contract: Contract) -> str | None:
+    """The column that says of which day a row is; a history has one anyway."""
+    target = contract.materialization
+    if target is None or target.strategy not in (*BY_DAY, *BY_KEY):
+        return None
+    if target.reprocess is not None:
+        return target.reprocess.date_column
+    return target.scd2.timestamp_field if target.strategy == "scd2" and target.scd2 is not None else None
 
 
 def window_column(contract: Contract, window: Window | None) -> str | None:
     """The column that rows are narrowed by; None where all rows are wanted."""
-    target = contract.materialization
-    if window is None or target is None or target.reprocess is None or target.strategy not in NARROWED:
-        return None
-    return target.reprocess.date_column
+    return dated_by(contract) if window is not None else None
 
 
 def last_maker(contract: Contract, name: str) -> int | None:
@@ -77,10 +105,17 @@ def narrow_rows(bench: Workbench, name: str, window: Window) -> None:
             "LL239", f"`{name}` is a date, and the window {window} is shorter than a day", "cut windows by day or more"
         )
     start, end = (cast(text(moment), found.type) for moment in window_texts(window, found.type))
-    inside = all_of(
-        [exp.GTE(this=column(name), expression=start), exp.LT(this=column(name), expression=end)],
-    )
+    day = _date_of_row(bench, name, found.type)
+    inside = all_of([exp.GTE(this=day, expression=start), exp.LT(this=day.copy(), expression=end)])
     _keep_rows(bench, name, inside, f"window {window} of {name}")
+
+
+def _date_of_row(bench: Workbench, name: str, type_: exp.DataType) -> exp.Expr:
+    """A change event that deletes may tell its key only; it is of the day on which it happened."""
+    if EVENT_TIME_COLUMN not in bench.relation.hidden:
+        return column(name)
+    happened = exp.Coalesce(this=column(name), expressions=[cast(column(EVENT_TIME_COLUMN), type_)])
+    return case([(column(DELETE_COLUMN), happened)], column(name))
 
 
 def keep_newer(bench: Workbench, watermark: Watermark) -> None:
