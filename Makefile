@@ -29,9 +29,11 @@ test check laws: EXTRAS := --with postgresql --with sqlite
 jars: $(VENV)/.installed
 	@$(BIN)/lakelogic setup $(EXTRAS) || { test -n "$(EXTRAS)" && $(BIN)/lakelogic setup; } || true
 
-demo: setup  ## Run the quickstart on local Spark and show what came of it
-	@rm -rf examples/quickstart/lakehouse
-	@$(BIN)/lakelogic run examples/quickstart/contract.yaml --show
+demo: setup  ## Run an insurance company's week on local Spark, from files to gold tables, and show what came of it
+	@rm -rf examples/insurance_elt/output examples/insurance_elt/data/bronze
+	@$(BIN)/python examples/insurance_elt/generate.py
+	@$(BIN)/lakelogic pipeline examples/insurance_elt/contracts
+	@$(BIN)/python examples/insurance_elt/demo.py
 
 demo-cdc: setup  ## PostgreSQL, Debezium, Kafka and a consumer that is killed (needs PostgreSQL and Maven)
 	@$(BIN)/lakelogic setup --with kafka
@@ -62,5 +64,5 @@ docs: $(VENV)/.installed  ## Write the generated parts of docs/reference and che
 
 clean:  ## Remove caches and outputs; .venv and the jars stay
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	rm -rf spark-warehouse metastore_db derby.log examples/*/lakehouse
+	rm -rf spark-warehouse metastore_db derby.log examples/*/lakehouse examples/*/output examples/insurance_elt/data/bronze
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

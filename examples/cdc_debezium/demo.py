@@ -98,7 +98,7 @@ def verdict(ports: dict[str, int]) -> None:
     """Compare the two tables row by row."""
     source = [json.loads(line) for line in stack.psql(ports, ROWS).splitlines()]
     silver = sorted(silver_row(row) for row in DeltaTable(SILVER).to_pyarrow_table().to_pylist())
-    journal = DeltaTable(SILVER.parent / "_lakelogic" / "silver_customers" / "journal").to_pyarrow_table()
+    journal = DeltaTable(SILVER.parent / "_lakelogic" / "silver_shop_customers_live" / "journal").to_pyarrow_table()
     states = journal["state"].to_pylist()
     say(f"{len(source)} rows in PostgreSQL, {len(silver)} in Silver, {states.count('committed')} batches")
     if (SILVER.parent / "customers_quarantine").is_dir():

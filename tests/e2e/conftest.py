@@ -19,7 +19,7 @@ Program = Callable[..., "subprocess.CompletedProcess[str]"]
 @pytest.fixture
 def workplace(tmp_path: Path) -> Path:
     """A folder with the examples in it, as in a fresh clone."""
-    outputs = shutil.ignore_patterns("lakehouse", "_lakelogic")
+    outputs = shutil.ignore_patterns("lakehouse", "_lakelogic", "output")
     shutil.copytree(REPO / "examples", tmp_path / "examples", ignore=outputs)
     return tmp_path
 

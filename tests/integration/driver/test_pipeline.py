@@ -160,7 +160,8 @@ def test_windows_that_a_contract_cannot_have_are_refused_before_anything_runs(tm
     request = replace(REQUEST, window="range", span=Span(date(2026, 2, 1), date(2026, 2, 5)))
     with pytest.raises(ContractError) as error:
         ready(registry, request=request)
-    assert len(error.value.problems) == 4
+    # The reference table has no dates either, and is brought up to date; appended rows could only be doubled.
+    assert len(error.value.problems) == 3
     assert all("a window needs to know the date of a row" in problem.message for problem in error.value.problems)
 
 

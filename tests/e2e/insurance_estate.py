@@ -1,0 +1,147 @@
+"""The insurance example in a folder of a test's own, and the commands that the driver's documentation shows for it."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from importlib import util
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from deltalake import DeltaTable
+
+REPO = Path(__file__).resolve().parents[2]
+EXAMPLE = "examples/insurance_elt"
+REGISTRY = f"--registry {EXAMPLE}/contracts/insurance/_registry.yaml"
+ALL_REGISTRIES = f"""{REGISTRY} \
+--reference-registry {EXAMPLE}/contracts/shared/reference/_registry.yaml \
+--gold-registry {EXAMPLE}/contracts/insurance/warehouse/_registry.yaml"""
+
+# As documented, word for word; the tests add nothing but settings in the environment.
+BASIC = f"lakelogic-driver {ALL_REGISTRIES} --layers reference,bronze,silver,gold --window last_success"
+ONE_ENTITY = f"lakelogic-driver {ALL_REGISTRIES} --layers bronze,silver,gold --entities policies"
+ONE_FILE = f"""lakelogic-driver {REGISTRY} --layers bronze \
+--set source.path={EXAMPLE}/data/bronze --set source.pattern="claims_cdc_2026-02-06.csv" """
+RANGE = f"""lakelogic-driver {ALL_REGISTRIES} --layers bronze,silver,gold \
+--window range --window-start-date 2026-02-01 --window-end-date 2026-02-05"""
+BACKFILL = f"""lakelogic-driver {REGISTRY} --layers bronze,silver \
+--backfill-start-date 2026-02-01 --backfill-end-date 2026-02-07 --backfill-granularity day"""
+REPROCESS = f"""lakelogic-driver {ALL_REGISTRIES} --layers silver,gold \
+--reprocess-start-date 2026-02-01 --reprocess-end-date 2026-02-05"""
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Estate:
+    """A copy of the example."""
+
+    folder: Path
+    monkeypatch: pytest.MonkeyPatch
+
+    @property
+    def example(self) -> Path:
+        return self.folder / EXAMPLE
+
+    @property
+    def landing(self) -> Path:
+        return self.example / "data" / "bronze"
+
+    def run(self, line: str) -> int:
+        """Carry out a command line in this process, in the folder; gives the exit code."""
+        from lakelogic.cli.driver import main as driver
+        from lakelogic.cli.main import main as lakelogic
+
+        program, *arguments = shlex.split(line)
+        with self.monkeypatch.context() as patch, redirect_stdout(StringIO()):
+            patch.chdir(self.folder)
+            patch.setattr(sys, "argv", [program, *arguments])
+            with pytest.raises(SystemExit) as ended:
+                (driver if program == "lakelogic-driver" else lakelogic)()
+        return int(ended.value.code or 0)
+
+    def rows(self, table: str) -> Counter[Row]:
+        """What a reader sees of a table: every row, without the stamps of the run that wrote it."""
+        path = self.example / "output" / "lakehouse" / table
+        if not (path / "_delta_log").exists():
+            return Counter()
+        read = DeltaTable(str(path)).to_pyarrow_table()
+        names = sorted(name for name in read.column_names if not name.startswith("_lakelogic_"))
+        columns = [[_plain(value) for value in read.column(name).to_pylist()] for name in names]
+        return Counter(zip(*columns, strict=True))
+
+    def column(self, table: str, name: str) -> list[Any]:
+        """The values of one column."""
+        path = self.example / "output" / "lakehouse" / table
+        values: list[Any] = DeltaTable(str(path)).to_pyarrow_table().column(name).to_pylist()
+        return values
+
+    def tables(self) -> dict[str, Counter[Row]]:
+        """All tables but the quarantines, which tell what each run rejected."""
+        lake = self.example / "output" / "lakehouse"
+        found = sorted(log.parent.relative_to(lake).as_posix() for log in lake.glob("*/*/_delta_log"))
+        return {name: self.rows(name) for name in found if not name.endswith("_quarantine")}
+
+
+def _plain(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def copy_estate(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Estate:
+    """The example without what runs of it left."""
+    ignored = shutil.ignore_patterns("output", "bronze_contracts", "__pycache__")
+    shutil.copytree(REPO / EXAMPLE, folder / EXAMPLE, ignore=ignored)
+    shutil.rmtree(folder / EXAMPLE / "data" / "bronze", ignore_errors=True)
+    return Estate(folder, monkeypatch)
+
+
+def generator() -> Any:
+    """The generator of the example, which is no package."""
+    spec = util.spec_from_file_location("insurance_generate", REPO / EXAMPLE / "generate.py")
+    assert spec is not None and spec.loader is not None
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def without_merges(estate: Estate) -> None:
+    """The silver tables as tables that are made whole: DuckDB has no merge, history and change events yet."""
+    silver = estate.example / "contracts" / "insurance" / "silver"
+    newest = {"customers": ("customer_id", ["updated_at desc"]), "policies": ("policy_id", ["updated_at desc"])}
+    for name, (key, order) in {**newest, "claims": ("claim_id", ["changed_at desc", "seq desc"])}.items():
+        file = silver / f"{name}.yaml"
+        contract = _as_written(yaml.safe_load(file.read_text(encoding="utf-8")))
+        target = contract["materialization"]["target_path"]
+        contract["materialization"] = {"strategy": "overwrite", "target_path": target}
+        contract["source"] = {"path": contract["source"]["path"], "format": "delta"}
+        steps = contract.setdefault("transformations", [])
+        steps += [{"deduplicate": {"on": [key], "order_by": order}}, *_made(name)]
+        if name == "claims":
+            contract["model"]["fields"] += [{"name": "op", "type": "string"}, {"name": "seq", "type": "long"}]
+        file.write_text(yaml.safe_dump(contract, sort_keys=False), encoding="utf-8")
+
+
+def _as_written(node: Any) -> Any:
+    """YAML takes the key `on` for the truth."""
+    if isinstance(node, dict):
+        return {"on" if key is True else key: _as_written(value) for key, value in node.items()}
+    return [_as_written(item) for item in node] if isinstance(node, list) else node
+
+
+def _made(name: str) -> list[Mapping[str, str]]:
+    history = (
+        "customer_id AS customer_sk, TRUE AS is_current, updated_at AS valid_from, "
+        "TIMESTAMP '9999-12-31 00:00:00' AS valid_to, 1 AS version"
+    )
+    return {
+        "customers": [{"sql": history, "phase": "post"}],
+        "claims": [{"sql": "op = 'D' AS is_deleted", "phase": "post"}],
+    }.get(name, [])
