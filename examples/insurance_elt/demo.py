@@ -105,7 +105,7 @@ NEXT = """
 [bold cyan]Where things are[/bold cyan]
   contracts    {contracts}
   tables       {lake}        [dim]<table>_quarantine beside each[/dim]
-  run log      {lake}/_lakelogic
+  run log      _lakelogic, in the folder of each layer
 
 [bold cyan]What to try next[/bold cyan]  [dim](. .venv/bin/activate puts lakelogic in your path)[/dim]
   lakelogic runs {lake}

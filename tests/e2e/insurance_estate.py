@@ -18,6 +18,8 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 
+from lakelogic.record.run_log import RunRecord, read_runs
+
 REPO = Path(__file__).resolve().parents[2]
 EXAMPLE = "examples/insurance_elt"
 REGISTRY = f"--registry {EXAMPLE}/contracts/insurance/_registry.yaml"
@@ -36,6 +38,19 @@ BACKFILL = f"""lakelogic-driver {REGISTRY} --layers bronze,silver \
 --backfill-start-date 2026-02-01 --backfill-end-date 2026-02-07 --backfill-granularity day"""
 REPROCESS = f"""lakelogic-driver {ALL_REGISTRIES} --layers silver,gold \
 --reprocess-start-date 2026-02-01 --reprocess-end-date 2026-02-05"""
+
+RESUME = f"""lakelogic-driver {REGISTRY} --layers bronze,silver,gold \
+--state-path logs/driver_state.json --resume"""
+OBSERVED = f"""{BASIC} --summary-table lakelogic.pipeline_runs --summary-backend duckdb \
+--summary-database {EXAMPLE}/output/run_logs/lakelogic_pipeline_runs.duckdb \
+--metrics-path {EXAMPLE}/output/run_logs/pipeline_metrics.json"""
+POLICY_PACK = f"""lakelogic-driver {REGISTRY} --layers silver \
+--policy-pack baseline_silver --policy-pack-dir policy_packs"""
+APPROVAL = f"""lakelogic-driver {REGISTRY} --layers gold \
+--approval-required --approval-file approvals/2026-02-06.ok"""
+CACHED = f"lakelogic-driver {REGISTRY} --layers silver --cache-references"
+SCRAPED = f"""lakelogic-driver {ALL_REGISTRIES} \
+--metrics-backend prometheus --metrics-host 0.0.0.0 --metrics-port 9100"""
 
 Row = tuple[Any, ...]
 
@@ -78,6 +93,22 @@ class Estate:
         columns = [[_plain(value) for value in read.column(name).to_pylist()] for name in names]
         return Counter(zip(*columns, strict=True))
 
+    def runs(self, dataset: str) -> list[RunRecord]:
+        """What the run log has of a dataset, the newest first."""
+        folders = (self.example / "output" / "lakehouse").glob("*/_lakelogic")
+        found = (read_runs(str(folder), dataset=dataset, limit=None) for folder in folders)
+        return sorted((run for runs in found for run in runs), key=lambda run: run.run_id, reverse=True)
+
+    def version(self, table: str) -> int:
+        return DeltaTable(str(self.example / "output" / "lakehouse" / table)).version()
+
+    def edit(self, contract: str, old: str, new: str) -> None:
+        """Change the text of a contract."""
+        file = self.example / "contracts" / "insurance" / contract
+        text = file.read_text(encoding="utf-8")
+        assert old in text
+        file.write_text(text.replace(old, new), encoding="utf-8")
+
     def column(self, table: str, name: str) -> list[Any]:
         """The values of one column."""
         path = self.example / "output" / "lakehouse" / table
@@ -100,6 +131,7 @@ def copy_estate(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Estate:
     ignored = shutil.ignore_patterns("output", "bronze_contracts", "__pycache__")
     shutil.copytree(REPO / EXAMPLE, folder / EXAMPLE, ignore=ignored)
     shutil.rmtree(folder / EXAMPLE / "data" / "bronze", ignore_errors=True)
+    shutil.copytree(REPO / "policy_packs", folder / "policy_packs")
     return Estate(folder, monkeypatch)
 
 

@@ -8,12 +8,19 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import duckdb
 import pytest
 from tests.e2e.insurance_estate import (
+    APPROVAL,
     BACKFILL,
-    BASIC,
+    CACHED,
+    OBSERVED,
     ONE_ENTITY,
     ONE_FILE,
+    POLICY_PACK,
+    REPROCESS,
+    RESUME,
+    SCRAPED,
     Estate,
     copy_estate,
     generator,
@@ -51,9 +58,14 @@ def test_everything_one_entity_one_file_and_a_backfill(estate: Estate) -> None:
     assert list(estate.tables()) == ["bronze/claims"]
     assert estate.rows("bronze/claims").total() == lines(estate, "claims_cdc_2026-02-06.csv")
 
-    # All layers, what is new: the file that was loaded is not loaded again.
-    assert estate.run(BASIC) == 0
+    # All layers, what is new, and told to a table and to a file: what was loaded is not loaded again.
+    assert estate.run(OBSERVED) == 0
     whole = estate.tables()
+    logs = estate.example / "output" / "run_logs"
+    with duckdb.connect(str(logs / "lakelogic_pipeline_runs.duckdb"), read_only=True) as connection:
+        told = connection.sql("SELECT dataset, status FROM lakelogic.pipeline_runs").fetchall()
+    assert len(told) == 13 and {status for _, status in told} == {"succeeded"}
+    assert "silver_claims" in (logs / "pipeline_metrics.json").read_text()
     assert len(whole) == 13 and all(whole.values())
     for name, files in (("customers", "customers_*"), ("policies", "policies_*"), ("claims", "claims_cdc_*")):
         assert whole[f"bronze/{name}"].total() == lines(estate, files)
@@ -65,6 +77,10 @@ def test_everything_one_entity_one_file_and_a_backfill(estate: Estate) -> None:
         contract = load_contract(estate.example / "contracts" / "insurance" / "bronze" / f"{name}.yaml")
         assert [str(entry.window) for entry in find_intervals(contract, Settings()).done] == DAYS
 
+    # Silver and gold for some days, as when something came late that they have by now.
+    assert estate.run(REPROCESS) == 0
+    assert changed(whole, estate.tables()) == set()
+
     # Something of two entities arrives; only the entity that is asked for moves.
     values = "2026-02-08,P200001,C10001,MOTOR,2025-06-01,,777.77,active,2026-02-08T10:00:00"
     (estate.landing / "policies_2026-02-08.csv").write_text(f"{POLICY}\n{values}\n")
@@ -73,3 +89,42 @@ def test_everything_one_entity_one_file_and_a_backfill(estate: Estate) -> None:
     assert estate.run(ONE_ENTITY) == 0
     moved = {"bronze/policies", "silver/policies", "gold/policies_by_product"}
     assert changed(whole, estate.tables()) == moved
+
+
+TOO_FEW = "quality: { dataset_rules: [{ name: enough, row_count_between: { min: 1000000 } }] }\nmaterialization:"
+
+
+def test_what_failed_is_resumed_and_what_a_gate_holds_waits_for_its_approval(estate: Estate) -> None:
+    # Whether a scraper finds the port or somebody else has it, the data is loaded.
+    assert estate.run(SCRAPED) == 0
+    assert len(estate.tables()) == 13
+
+    # Gold fails; when the rule is mended, a resumed run does gold and nothing else.
+    daily = "gold/claims_daily.yaml"
+    estate.edit(daily, "materialization:", TOO_FEW)
+    assert estate.run(RESUME) == 5
+    assert estate.runs("gold_claims_daily")[0].status == "gate_failed"
+    before = len(estate.runs("silver_claims"))
+    estate.edit(daily, "1000000", "1")
+    assert estate.run(RESUME) == 0
+    assert estate.runs("gold_claims_daily")[0].status == "succeeded"
+    assert len(estate.runs("silver_claims")) == before
+    assert estate.runs("gold_claims_daily")[0].pipeline_run_id == estate.runs("silver_claims")[0].pipeline_run_id
+
+    # A batch behind a closed gate is held, readers see what they saw, and the right approval publishes it.
+    version = estate.runs("gold_claims_daily")[0].target_version
+    estate.edit(daily, "min: 1 }", "min: 1000000 }")
+    assert estate.run(APPROVAL) == 5
+    held = estate.runs("gold_claims_daily")[0]
+    assert (held.status, estate.version("gold/claims_daily")) == ("held", version)
+    where = "examples/insurance_elt/contracts/insurance/gold/claims_daily.yaml"
+    file = "--approval-file approvals/2026-02-06.ok"
+    assert estate.run(f"lakelogic approvals approve {held.run_id} {where} --by ann@example.com {file}") == 0
+    assert estate.run(APPROVAL) == 0
+    assert estate.version("gold/claims_daily") != version
+    assert estate.runs("gold_claims_daily")[0].approved_by == "ann@example.com"
+
+    # Rules of a policy pack are in the record of each silver table; references can be read once for all.
+    assert estate.run(POLICY_PACK) == 0
+    for name in ("customers", "policies", "claims"):
+        assert "baseline_silver" in (estate.runs(f"silver_{name}")[0].policy_packs or "")
