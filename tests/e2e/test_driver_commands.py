@@ -13,7 +13,6 @@ import pytest
 from tests.e2e.insurance_estate import (
     APPROVAL,
     BACKFILL,
-    CACHED,
     OBSERVED,
     ONE_ENTITY,
     ONE_FILE,
