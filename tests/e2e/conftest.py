@@ -18,9 +18,10 @@ Program = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def workplace(tmp_path: Path) -> Path:
-    """A folder with the examples in it, as in a fresh clone."""
+    """A folder with the examples and the policy packs in it, as in a fresh clone."""
     outputs = shutil.ignore_patterns("lakehouse", "_lakelogic", "output")
     shutil.copytree(REPO / "examples", tmp_path / "examples", ignore=outputs)
+    shutil.copytree(REPO / "policy_packs", tmp_path / "policy_packs")
     return tmp_path
 
 

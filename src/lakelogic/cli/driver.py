@@ -23,9 +23,6 @@ from lakelogic.cli.estate import (
     registry_files,
     selection,
 )
-from lakelogic.cli.later import (
-    CacheReferences,
-)
 from lakelogic.cli.observing import (
     MetricsBackend,
     MetricsHost,
@@ -84,6 +81,9 @@ StrictLayers = Annotated[
 ContinueOnError = Annotated[
     bool, typer.Option("--continue-on-error", help="After a failure, go on with all that does not build on it.")
 ]
+CacheReferences = Annotated[
+    bool, typer.Option("--cache-references", help="Read a link that several contracts have only once, for all of them.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would run, read and write; move nothing.")]
 
 
@@ -99,6 +99,7 @@ def pipeline_command(
     max_workers: MaxWorkers = 4,
     strict_layer_order: StrictLayers = False,
     continue_on_error: ContinueOnError = False,
+    cache_references: CacheReferences = False,
     dry_run: DryRun = False,
     engine: Engine = None,
     env: Env = None,
@@ -135,7 +136,6 @@ def pipeline_command(
     metrics_linger: MetricsLinger = 0,
     approval_required: ApprovalRequired = False,
     approval_file: ApprovalFile = None,
-    cache_references: CacheReferences = False,
     report: Report = None,
 ) -> None:
     """Run the contracts of registries, each after those that it builds on, several at once.
@@ -180,6 +180,7 @@ def pipeline_command(
         _request(settings, windows, engine.value if engine else None, wait),
         approval_required=approval_required,
         approval_file=approval_file,
+        cache_references=cache_references,
         tracebacks=debug,
     )
     order = Order(max_workers, strict_layer_order, continue_on_error)

@@ -57,7 +57,7 @@ def validate_command(
             print_text(str(problem))
     mistakes = sum(problem.severity == "error" for problem in problems)
     if not quiet:
-        say(_summary(found.contracts, mistakes, len(problems) - mistakes))
+        say(_summary(found.contracts, found.packs, mistakes, len(problems) - mistakes))
     if mistakes:
         raise typer.Exit(EXIT_MISTAKES)
 
@@ -76,12 +76,14 @@ def _as_dict(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _summary(contracts: int, mistakes: int, warnings: int) -> str:
-    if not contracts and not mistakes:
+def _summary(contracts: int, packs: int, mistakes: int, warnings: int) -> str:
+    if not contracts and not packs and not mistakes:
         return "no contracts found"
     told = [_count(mistakes, "mistake") if mistakes else "no mistakes"]
     told += [_count(warnings, "warning")] if warnings else []
-    return f"{_count(contracts, 'contract')} checked, {', '.join(told)}"
+    looked_at = [_count(contracts, "contract")] if contracts or not packs else []
+    looked_at += [_count(packs, "policy pack")] if packs else []
+    return f"{' and '.join(looked_at)} checked, {', '.join(told)}"
 
 
 def _count(number: int, word: str) -> str:

@@ -23,6 +23,7 @@ from lakelogic.driver.windows import check_request, request_for
 from lakelogic.driver.worker import Part, Request, hold_back, run_member
 from lakelogic.run.links import resolve_links
 from lakelogic.run.pipeline import new_run_id
+from lakelogic.run.references import ReferenceCache, find_shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,8 @@ def run_pipeline(
     contracts = prepared.contracts
     on_spark = [each for each in contracts.values() if request.engine_of(each) == "spark"]
     engines = SharedEngines(request.settings, master, remote, common_settings(on_spark), session)
+    references = ReferenceCache(find_shared(contracts.values(), request.settings) if request.cache_references else {})
+    request = replace(request, references=references)
     # One clock for all: `yesterday` means the same day for the first contract and for the last.
     now = request.clock.now()
     run_id, day = (resumed.run_id, resumed.started_at) if resumed else (new_run_id(now), now)
@@ -126,6 +129,7 @@ def run_pipeline(
         try:
             run_jobs([each for each in prepared.names(order) if each not in done], prepared.rules(order), work, skip)
         finally:
+            references.close()
             engines.close()
     return told.result
 

@@ -25,6 +25,7 @@ class Validated:
 
     problems: tuple[Problem, ...]
     contracts: int
+    packs: int = 0
 
 
 def validate_paths(
@@ -39,19 +40,20 @@ def validate_paths(
     above = [path for path in paths if path.name in _ABOVE]
     others = list(dict.fromkeys(path for path in paths if path.name not in _ABOVE and not is_pack(path)))
     problems = [problem for path in above for problem in _validate_above(path)]
-    in_packs = [problem for path in _find_packs(paths) for problem in read_pack(path).problems]
+    found = [read_pack(path) for path in _find_packs(paths)]
+    in_packs = [problem for pack in found for problem in pack.problems]
     if any(path.is_dir() or is_registry(path) for path in others):
         estate, _ = check_estate(read_estate(others, env=env, stage=stage, overrides=overrides, packs=packs))
         problems += [*estate.problems, *in_packs]
-        return Validated(tuple(dict.fromkeys(problems)), estate.files)
+        return Validated(tuple(dict.fromkeys(problems)), estate.files, len(found))
     for path in sorted(others):
         problems += validate_contract(path, env=env, stage=stage, overrides=overrides, packs=packs)
-    return Validated(tuple(dict.fromkeys([*problems, *in_packs])), len(others))
+    return Validated(tuple(dict.fromkeys([*problems, *in_packs])), len(others), len(found))
 
 
 def _find_packs(paths: Sequence[Path]) -> list[Path]:
     """Packs as they are named, and all of the folders that are named."""
-    inside = [path.absolute() / file for path in paths if path.is_dir() for file in path.rglob("*.y*ml")]
+    inside = [file for path in paths if path.is_dir() for file in path.rglob("*.y*ml")]
     found = [path for path in [*paths, *inside] if path.absolute().parent.name == PACK_FOLDER]
     return sorted(dict.fromkeys(path for path in found if is_pack(path)))
 

@@ -22,6 +22,7 @@ from lakelogic.run.pipeline import new_run_id
 from lakelogic.run.places import find_places
 from lakelogic.run.processor import DEFAULT_ENGINE, DataProcessor
 from lakelogic.run.recording import describe_packs
+from lakelogic.run.references import ReferenceCache
 from lakelogic.run.result import RunResult
 from lakelogic.run.windows import Span, WindowKind, find_window, plan_backfill
 
@@ -40,6 +41,8 @@ class Request:
     clock: Clock = field(default_factory=SystemClock)
     approval_required: bool = False  # closed gates hold batches, which approvals of the file release
     approval_file: str | None = None
+    cache_references: bool = False  # read a link that several contracts have only once
+    references: ReferenceCache | None = field(default=None, repr=False)  # of this run, where it caches them
     tracebacks: bool = False  # of unexpected errors, in the log: their texts may quote rows
 
     def engine_of(self, contract: Contract) -> str:
@@ -108,6 +111,7 @@ def _run(
         pipeline_run_id=part.pipeline_run_id,
         approval_required=request.approval_required,
         approval_file=request.approval_file,
+        references=request.references,
     )
     with processor:
         windows = request.windows_of(contract, now)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from sqlglot import exp
 
@@ -68,6 +68,33 @@ class StageInput:
     staged_root: str | None = None  # folder that `staged` paths are relative to
     staged: tuple[StagedFile, ...] = ()
     columns: tuple[Column, ...] = ()  # schema of the staged files
+
+
+@runtime_checkable
+class SamplesRows(Protocol):
+    """An engine that shows some rows of a source, for guessing what a contract could say about it."""
+
+    def sample(self, spec: ReadSpec, slice: Slice, rows: int) -> Any:
+        """At most so many rows, as an Arrow table, with the hidden columns of the source."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptLink:
+    """A link whose rows were read already: how to read them again, and how to let go of them."""
+
+    link: LinkRead
+    release: Callable[[], None] = field(repr=False)
+
+
+@runtime_checkable
+class KeepsLinks(Protocol):
+    """An engine that can read a link once for several contracts, also for those in other threads.
+
+    The rows stay the same until `release`, whatever happens to the files that they were read from.
+    """
+
+    def keep_link(self, link: LinkRead, folder: str) -> KeptLink:
+        """Read a link now; a folder for scratch files of this process is given."""
 
 
 class Engine(Protocol):

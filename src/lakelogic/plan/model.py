@@ -152,6 +152,7 @@ class LinkRead:
     filter: exp.Expr | None = None
     broadcast: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
+    version: int | None = None  # of a Delta table; None: the newest
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ from lakelogic.run.places import Places, all_paths, find_places
 from lakelogic.run.publish import Tables, newest_batch, publish, sweep_scratch
 from lakelogic.run.reading import locate_links, path_columns, read_spec
 from lakelogic.run.recording import record_failure, record_published
+from lakelogic.run.references import ReferenceCache
 from lakelogic.run.resetting import finish_reset, is_reset
 from lakelogic.run.result import RunResult
 from lakelogic.run.staging import StagingArea, discard, stage_batch, staging_prefix
@@ -78,6 +79,7 @@ class RunContext:
     watermark: Watermark | None = None  # of what is read, only rows from this value on
     attempt: Attempt = field(default_factory=Attempt)
     approvals: Approvals = field(default_factory=Approvals)
+    references: ReferenceCache | None = None  # links that other contracts of a pipeline run read too
 
     @property
     def engine(self) -> Engine:
@@ -283,6 +285,8 @@ def make_plan(contract: Contract, context: RunContext, chosen: Slice) -> tuple[P
     spec = read_spec(contract, chosen, context.settings, context.window)
     facts = replace(engine.inspect(spec, chosen), in_path=path_columns(chosen))
     links = locate_links(contract, context.settings)
+    if context.references is not None:
+        links = tuple(context.references.keep(engine, contract.dataset, link) for link in links)
     known = {link.name: engine.inspect_link(link) for link in links}
     plan = build_plan(contract, facts, known, window=context.window, watermark=context.watermark, has_key=has_key)
     check_plan(plan, engine, has_key=has_key)

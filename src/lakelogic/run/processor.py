@@ -24,6 +24,7 @@ from lakelogic.run.check import check_frame, check_source
 from lakelogic.run.links import find_in_registries, resolve_links
 from lakelogic.run.pipeline import RunContext, run_contract
 from lakelogic.run.places import all_paths
+from lakelogic.run.references import ReferenceCache
 from lakelogic.run.result import RunResult
 from lakelogic.run.validate import load_checked
 from lakelogic.run.windows import Span, WindowKind, find_window, plan_backfill
@@ -57,6 +58,7 @@ class DataProcessor:
         pipeline_run_id: str | None = None,
         approval_required: bool = False,
         approval_file: str | os.PathLike[str] | None = None,
+        references: ReferenceCache | None = None,
     ) -> None:
         self._settings = settings or read_settings(environ)
         env = env or self._settings.env
@@ -73,6 +75,7 @@ class DataProcessor:
         self._clock = clock or SystemClock()
         self._open_engine = open_engine or self._open_own
         self._pipeline_run_id = pipeline_run_id
+        self._references = references
         self._engine: Engine | None = None
         self._approvals = Approvals(approval_required, os.fspath(approval_file) if approval_file else None)
 
@@ -134,6 +137,7 @@ class DataProcessor:
             everything,
             attempt=Attempt(pipeline_run_id=self._pipeline_run_id),
             approvals=self._approvals,
+            references=self._references,
         )
 
     @property

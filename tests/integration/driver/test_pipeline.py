@@ -239,12 +239,3 @@ def test_policy_packs_are_for_the_chosen_contracts_and_on_record(lakelogic: Lake
     assert logged(tmp_path)["bronze_e000"].policy_packs is None
     assert lakelogic(*chosen)[0] == 0
     assert logged(tmp_path)["silver_e000"].policy_packs is None
-
-
-NOT_BUILT = [["--cache-references"]]
-
-
-@pytest.mark.parametrize("option", NOT_BUILT, ids=lambda option: option[0])
-def test_what_is_not_built_is_refused(lakelogic: Lakelogic, option: list[str]) -> None:
-    code, _, err = lakelogic("--registry", "none.yaml", *option)
-    assert code == 2 and "not supported yet" in err and option[0] in err

@@ -229,15 +229,19 @@ def test_the_pack_that_is_shipped_is_valid_also_by_its_schema() -> None:
     path = REPO / "policy_packs/baseline_silver.yaml"
     assert validate_paths([path]).problems == ()
     schema = file_json_schema("policy-pack")
-    jsonschema.Draft202012Validator.check_schema(schema)
+    by_schema = jsonschema.Draft202012Validator(schema)
     for text in (path.read_text(encoding="utf-8"), dedent(PACK)):
-        jsonschema.validate(parse_yaml(text, "pack")[0], schema)
+        by_schema.validate(parse_yaml(text, "pack")[0])
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({"silver_transformations": [{"trimm": ["id"]}]}, schema)
+        by_schema.validate({"silver_transformations": [{"trimm": ["id"]}]})
 
 
-def test_packs_below_a_folder_are_no_contracts(contract: Path, write: Write, tmp_path: Path) -> None:
-    found = validate_paths([tmp_path])
-    assert (found.problems, found.contracts) == ((), 1)
+def test_packs_below_a_folder_are_no_contracts(
+    contract: Path, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folders, contracts in (([tmp_path], 1), ([Path(".")], 1), ([Path("policy_packs")], 0)):
+        found = validate_paths(folders)
+        assert (found.problems, found.contracts, found.packs) == ((), contracts, 1)
     write("policy_packs/unused.yaml", "nonsense: 1\n")
     assert [problem.code for problem in validate_paths([tmp_path]).problems] == ["LL110"]

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
+import pyarrow as pa
 from sqlglot import exp
 
 from lakelogic.core.errors import CapabilityError
@@ -14,13 +15,14 @@ from lakelogic.core.keys import MaskKeys
 from lakelogic.core.slices import Slice
 from lakelogic.engine.duckdb.failures import translated
 from lakelogic.engine.duckdb.files import read_rejected, read_staged, write_files
-from lakelogic.engine.duckdb.reader import inspect_source, link_columns
+from lakelogic.engine.duckdb.kept_links import keep_link
+from lakelogic.engine.duckdb.reader import inspect_source, link_columns, read_source
 from lakelogic.engine.duckdb.refusals import find_plan_refusals
 from lakelogic.engine.duckdb.relations import Relations, open_relations
 from lakelogic.engine.duckdb.session import Session
 from lakelogic.engine.duckdb.stage import observe, run_stage
 from lakelogic.engine.duckdb.types import to_columns
-from lakelogic.engine.protocol import ReadSpec, StageInput
+from lakelogic.engine.protocol import KeptLink, ReadSpec, StageInput
 from lakelogic.engine.registry import EngineOptions
 from lakelogic.plan.dataset_rules import one_row
 from lakelogic.plan.files import Staged, StagedFile
@@ -54,9 +56,19 @@ class DuckDbEngine:
         with self._call("looking at the source") as relations:
             return inspect_source(relations, spec, slice)
 
+    def sample(self, spec: ReadSpec, slice: Slice, rows: int) -> pa.Table:
+        with self._call("looking at some rows") as relations:
+            return self._session.query(
+                f"SELECT * FROM ({read_source(relations, spec, slice).sql}) LIMIT {rows}"
+            ).to_arrow_table()
+
     def inspect_link(self, link: LinkRead) -> tuple[Column, ...]:
         with self._call(f"looking at link `{link.name}`") as relations:
             return to_columns(link_columns(relations, link))
+
+    def keep_link(self, link: LinkRead, folder: str) -> KeptLink:
+        with self._call(f"reading link `{link.name}`") as relations:
+            return keep_link(relations, link, folder)
 
     def refuse(self, plan: Plan) -> Sequence[str]:
         return find_plan_refusals(plan)

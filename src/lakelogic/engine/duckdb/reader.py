@@ -164,7 +164,7 @@ def _open_link(relations: Relations, link: LinkRead) -> str:
     format_ = link.format or _guess_format(link.path)
     if format_ == "delta":
         parse_options("delta", link.options)
-        return f"SELECT * FROM {relations.register(dataset_of(open_delta(link.path), link.path))}"
+        return f"SELECT * FROM {relations.register(dataset_of(open_delta(link.path, link.version), link.path))}"
     if format_ == "table":
         raise CapabilityError(f"the DuckDB engine has no catalog for link `{link.name}`", hint="give its path")
     parse_options(format_, link.options)

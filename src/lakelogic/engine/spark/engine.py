@@ -6,18 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from sqlglot import exp
 
 from lakelogic.core.keys import MaskKeys
 from lakelogic.core.slices import Slice
-from lakelogic.engine.protocol import ReadSpec, StageInput
+from lakelogic.engine.protocol import KeptLink, ReadSpec, StageInput
 from lakelogic.engine.registry import EngineOptions
 from lakelogic.engine.spark.failures import translated
 from lakelogic.engine.spark.files import read_staged
+from lakelogic.engine.spark.kept_links import keep_link
 from lakelogic.engine.spark.masking import apply_masking
 from lakelogic.engine.spark.quarantine import write_rejected
-from lakelogic.engine.spark.reader import inspect_source, read_link
+from lakelogic.engine.spark.reader import inspect_source, read_link, read_source
 from lakelogic.engine.spark.relations import Relations, open_relations
 from lakelogic.engine.spark.session import (
     OpenSession,
@@ -72,9 +74,17 @@ class SparkEngine:
         with self._call("looking at the source"):
             return inspect_source(self._session.spark, spec, slice)
 
+    def sample(self, spec: ReadSpec, slice: Slice, rows: int) -> pa.Table:
+        with self._call("looking at some rows"):
+            return read_source(self._session.spark, spec, slice).frame.limit(rows).toArrow()
+
     def inspect_link(self, link: LinkRead) -> tuple[Column, ...]:
         with self._call(f"looking at link `{link.name}`"):
             return to_columns(read_link(self._session.spark, link).schema)
+
+    def keep_link(self, link: LinkRead, folder: str) -> KeptLink:
+        with self._call(f"reading link `{link.name}`"):
+            return keep_link(self._session.spark, link)
 
     def refuse(self, plan: Plan) -> Sequence[str]:
         return ()

@@ -168,9 +168,11 @@ def _open_typed(spark: SparkSession, spec: ReadSpec, slice_: Slice) -> DataFrame
 def _open_link(spark: SparkSession, link: LinkRead) -> DataFrame:
     format_ = link.format or _guess_format(spark, link.path)
     if format_ == "table":
-        return spark.table(link.path)
+        # Dropping a view also uncaches what has the same plan; with a filter of its own our view has another one.
+        return spark.table(link.path).where(sf.lit(True))
     if format_ == "delta":
-        return spark.read.format("delta").load(link.path)
+        reader = spark.read.format("delta")
+        return (reader if link.version is None else reader.option("versionAsOf", link.version)).load(link.path)
     paths = tuple(list_files(spark, link.path))
     if not paths:
         raise RunError(f"link `{link.name}`: there is no file at `{link.path}`")

@@ -1,0 +1,22 @@
+"""Links that are read once for several contracts: a Parquet file that all their databases read."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from pathlib import Path
+
+from lakelogic.engine.duckdb.reader import read_link
+from lakelogic.engine.duckdb.relations import Relations
+from lakelogic.engine.duckdb.types import literal
+from lakelogic.engine.protocol import KeptLink
+from lakelogic.plan.model import LinkRead
+
+
+def keep_link(relations: Relations, link: LinkRead, folder: str) -> KeptLink:
+    """Write the rows of a link to a file; they are in memory only while they are read."""
+    path = Path(folder) / f"{uuid.uuid4().hex}.parquet"
+    rows = read_link(relations, link)
+    relations.session.run(f"COPY ({rows}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
+    kept = replace(link, path=str(path), format="parquet", options={})
+    return KeptLink(kept, lambda: path.unlink(missing_ok=True))
