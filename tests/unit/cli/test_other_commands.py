@@ -50,7 +50,7 @@ def problems(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Problem, ...]]:
     found: dict[str, tuple[Problem, ...]] = {}
     module = ModuleType("lakelogic.driver.validate")
     module.validate_paths = lambda paths, **_: SimpleNamespace(  # type: ignore[attr-defined]
-        problems=[problem for each in found.values() for problem in each], contracts=len(paths)
+        problems=[problem for each in found.values() for problem in each], packs=0, contracts=len(paths)
     )
     monkeypatch.setitem(sys.modules, "lakelogic.driver.validate", module)
     return found
