@@ -17,6 +17,8 @@ _LEDGER = ("step", "rows_in", "rows_out", "removed", "added", "quarantined")
 def print_summary(result: Mapping[str, Any]) -> None:
     """Counts, ledger, failed rules and places of one run."""
     print_heading(f"{result['dataset']}: {result['status']}  (run {result['run_id']}, {result['duration_s']:.1f} s)")
+    if result.get("reason"):
+        print_text(f"reason: {result['reason']}")
     print_text(tell_counts(result))
     if result.get("changes"):
         print_text("target rows: " + ", ".join(f"{number} {what}" for what, number in result["changes"].items()))

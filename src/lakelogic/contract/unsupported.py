@@ -23,7 +23,6 @@ class Refusal:
 # Looked up and tried out in November 2026; see docs/decisions/0005-versions.md.
 _ICEBERG = "Iceberg is built for Spark 4.0 (up to 1.11.0) and 4.1 (up to 1.12.0), and neither runs on Spark 4.2"
 _UNSUPPORTED = (
-    Refusal("upstream.*.freshness", instead="name the upstream only"),
     Refusal("source.type", ("stream", "api"), "use `file`, `table`, `database` or `kafka`"),
     Refusal("source.format", ("iceberg",), f"use `delta` or `parquet`; {_ICEBERG}"),
     Refusal("source.kafka.schema_registry"),

@@ -30,7 +30,13 @@ def refuse_mistakes(estate: Estate) -> None:
 def check_estate(estate: Estate) -> tuple[Estate, Dag]:
     """Add what is wrong between contracts to an estate, and draw its graph."""
     dag, problems = draw_dag(estate)
-    problems += [*_unknown_datasets(estate), *_disabled_upstreams(dag), *_shared_targets(dag), *find_cycles(dag)]
+    problems += [
+        *_unknown_datasets(estate),
+        *_ages_of_others(estate),
+        *_disabled_upstreams(dag),
+        *_shared_targets(dag),
+        *find_cycles(dag),
+    ]
     found = sorted(dict.fromkeys([*estate.problems, *problems]), key=position_of)
     return replace(estate, problems=tuple(found)), dag
 
@@ -51,6 +57,16 @@ def _unknown_datasets(estate: Estate) -> Iterator[Problem]:
                 place = member.contract.at(path)
                 message = f"no contract of the estate is of dataset `{name}`"
                 yield Problem("LL172", message, place, _likely(name, estate))
+
+
+def _ages_of_others(estate: Estate) -> Iterator[Problem]:
+    for member in _own(estate):
+        for index, upstream in enumerate(member.contract.upstream):
+            external = upstream.dataset in estate.external and upstream.dataset not in estate.members
+            if external and upstream.freshness is not None:
+                place = member.contract.at(f"upstream.{index}.freshness")
+                message = f"the age of `{upstream.dataset}` is not known: something else writes it (`external`)"
+                yield Problem("LL188", message, place, "take `freshness` away, or give the dataset a contract")
 
 
 def _likely(name: str, estate: Estate) -> str:

@@ -28,7 +28,8 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        return self.status in GOOD
+        # One that was skipped by its own rule (it has a result) leaves what builds on it alone.
+        return self.status in GOOD or (self.status == "skipped" and bool(self.results))
 
     @property
     def failed(self) -> bool:

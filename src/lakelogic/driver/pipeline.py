@@ -57,13 +57,20 @@ class Prepared:
         names = self.names(order)
         ranks = {name: layer_rank(self.dag.members[name]) for name in names}
         after = {name: [other for other in names if ranks[other] < ranks[name]] for name in names}
+        needs = {name: nearest_above(self.dag, name, names) for name in names}
+        judged = {name: _judged_by_age(self.contracts[name]) & set(needs[name]) for name in names}
         return Rules(
-            needs={name: nearest_above(self.dag, name, names) for name in names},
-            after=after if order.strict_layers else {},
+            needs={name: tuple(each for each in needs[name] if each not in judged[name]) for name in names},
+            after={name: [*(after[name] if order.strict_layers else ()), *sorted(judged[name])] for name in names},
             held=self.held,
             max_workers=order.max_workers,
             continue_on_error=order.continue_on_error,
         )
+
+    def find(self, dataset: str) -> Contract | None:
+        """A contract of the estate, also one that does not run this time."""
+        member = self.dag.members.get(dataset)
+        return self.contracts.get(dataset) or (member.contract if member else None)
 
     def jobs(self, order: Order, request: Request) -> dict[str, Job]:
         """What whoever watches is told about each contract."""
@@ -116,7 +123,7 @@ def run_pipeline(
     with telling(watchers, beginning, request.clock) as told:
 
         def work(name: str) -> Outcome:
-            part = Part(run_id, resumed.windows.get(name, ()) if resumed else ())
+            part = Part(run_id, resumed.windows.get(name, ()) if resumed else (), prepared.find)
             asked = prepared.request_for(name, request)
             return told.run(name, lambda: run_member(contracts[name], asked, engines.open, day, part))
 
@@ -132,6 +139,11 @@ def run_pipeline(
             references.close()
             engines.close()
     return told.result
+
+
+def _judged_by_age(contract: Contract) -> frozenset[str]:
+    """Upstreams that need only have ended: the contract says how old they may be, also where one of them failed."""
+    return frozenset(upstream.dataset for upstream in contract.upstream if upstream.freshness is not None)
 
 
 def nearest_above(dag: Dag, name: str, names: Sequence[str]) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from lakelogic.core.window import Granularity, Window
 from lakelogic.driver.outcome import Outcome
 from lakelogic.engine.protocol import Engine
 from lakelogic.record.run_log import RunRecord, Status, append_run
+from lakelogic.run.links import FindContract
 from lakelogic.run.pipeline import new_run_id
 from lakelogic.run.places import find_places
 from lakelogic.run.processor import DEFAULT_ENGINE, DataProcessor
@@ -62,6 +63,7 @@ class Part:
 
     pipeline_run_id: str | None = None
     done: tuple[Window, ...] = ()  # windows that are not run again
+    find_contract: FindContract | None = None  # of an upstream
 
 
 def run_member(
@@ -112,6 +114,7 @@ def _run(
         approval_required=request.approval_required,
         approval_file=request.approval_file,
         references=request.references,
+        find_contract=part.find_contract,
     )
     with processor:
         windows = request.windows_of(contract, now)

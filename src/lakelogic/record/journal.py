@@ -205,6 +205,14 @@ class Journal:
         _, loads = self._since_reset()
         return tuple(sorted(loads))
 
+    def last_load(self) -> datetime | None:
+        """When rows were last committed that were not reset since; None where none were."""
+        _, loads = self._since_reset()
+        condition = (pc.field("state") == "committed") & pc.field("batch").isin(sorted(loads))
+        rows = self._rows(["recorded_at", "note"], condition) if loads else []
+        # A note is of a batch that loaded nothing: a window without rows.
+        return max((row["recorded_at"].astimezone(UTC) for row in rows if row["note"] is None), default=None)
+
     def done_windows(self) -> tuple[DoneWindow, ...]:
         """The interval ledger: windows that committed batches were for, since the last reset, in their order."""
         _, loads = self._since_reset()

@@ -58,6 +58,11 @@ class Accounts:
     def dataset_rules(self) -> tuple[DatasetOutcome, ...]:
         return dataset_outcomes(self.records)
 
+    def beside(self, noticed: tuple[Event, ...]) -> Accounts:
+        """The same with what was noticed before anything was read."""
+        told = tuple(event.message for event in noticed)
+        return replace(self, events=(*noticed, *self.events), warnings=(*told, *self.warnings))
+
     def closed_by(self, error: GateError) -> Accounts:
         """The same batch, which a gate of a table holds back."""
         records = (*self.records, closed_gate(error.gate))

@@ -7,6 +7,8 @@ import tempfile
 import time
 from typing import Any
 
+from loguru import logger
+
 from lakelogic.contract.contract import Contract
 from lakelogic.core.slices import FrameSlice, Slice
 from lakelogic.engine.protocol import StageInput
@@ -14,6 +16,7 @@ from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import Column, Plan
 from lakelogic.run.accounts import account_for
 from lakelogic.run.choose import choose_slice
+from lakelogic.run.freshness import judge_upstreams
 from lakelogic.run.pipeline import RunContext, make_plan, new_run_id
 from lakelogic.run.places import find_places
 from lakelogic.run.result import Counts, RunResult
@@ -28,6 +31,12 @@ def check_frame(contract: Contract, frame: Any, context: RunContext) -> RunResul
 def check_source(contract: Contract, context: RunContext) -> RunResult:
     """Check a source for a contract that has no target."""
     places = find_places(contract, context.settings, source=context.source)
+    fresh = judge_upstreams(contract, context.settings, places, context.find_contract, context.clock.now())
+    if fresh.status is not None:
+        run_id = new_run_id(context.clock.now())
+        return RunResult(run_id, contract.dataset, fresh.status, Counts(), reason=fresh.reason)
+    for each in fresh.stale:
+        logger.warning(each.reason)
     chosen, reason = choose_slice(contract, places, None, context.asked)
     if chosen is None:
         started_at = context.clock.now()

@@ -15,9 +15,10 @@ from lakelogic.record.ledger import Ledger
 from lakelogic.record.run_log import Status
 from lakelogic.run.accounts import Accounts
 from lakelogic.run.approvals import APPROVED, HeldBatch
+from lakelogic.run.freshness import Freshness
 from lakelogic.run.manifest import Manifest
 from lakelogic.run.publish import Published
-from lakelogic.run.recording import record_gate, record_held, record_idle
+from lakelogic.run.recording import record_gate, record_held, record_idle, record_stale
 from lakelogic.run.result import Changes, Counts, RunResult, TablePlace
 from lakelogic.run.rule_records import dataset_outcomes, row_outcomes
 from lakelogic.table.protocol import TableLocation
@@ -101,7 +102,20 @@ def idle_result(run: Run, reason: str, batch: Batch | None = None) -> RunResult:
     """Nothing to read: said, recorded, and no version of any table made."""
     logger.info(f"Nothing to do for '{run.contract.dataset}': {reason}")
     result = _unpublished(run, "no_new_data", Counts(), reason)
+    result.events, result.warnings = run.noticed, tuple(event.message for event in run.noticed)
     record_idle(run, result, batch)
+    return result
+
+
+def stale_result(run: Run, fresh: Freshness) -> RunResult:
+    """An upstream is older than it may be; nothing is read."""
+    assert fresh.status is not None
+    blocked = fresh.status == "gate_failed"
+    tell = logger.error if blocked else logger.warning
+    tell(f"{'Gate closed for' if blocked else 'Skipped'} '{run.contract.dataset}': {fresh.reason}")
+    result = _unpublished(run, fresh.status, Counts(), fresh.reason)
+    result.events = tuple(each.event for each in fresh.stale)
+    record_stale(run, result, tuple(each.gate for each in fresh.of("block")))
     return result
 
 

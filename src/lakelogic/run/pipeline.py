@@ -15,6 +15,7 @@ from loguru import logger
 from lakelogic.contract.contract import Contract
 from lakelogic.core.clock import Clock, SystemClock
 from lakelogic.core.errors import GateError, LakeLogicError
+from lakelogic.core.events import Event
 from lakelogic.core.faults import fault_point
 from lakelogic.core.settings import Settings
 from lakelogic.core.slices import FileSlice, Slice
@@ -43,9 +44,11 @@ from lakelogic.run.approvals import Approvals
 from lakelogic.run.attempt import Attempt
 from lakelogic.run.choose import Asked, SourceChangedError, choose_slice, lost_slice, without_changed
 from lakelogic.run.endings import end_closed, end_empty_window, end_idle
+from lakelogic.run.freshness import judge_upstreams
 from lakelogic.run.holding import asks_approval, finish_discard, hold_batch, judge_tables, release
+from lakelogic.run.links import FindContract
 from lakelogic.run.manifest import Manifest, decode_manifest, encode_manifest
-from lakelogic.run.outcome import published_result
+from lakelogic.run.outcome import published_result, stale_result
 from lakelogic.run.places import Places, all_paths, find_places
 from lakelogic.run.publish import Tables, newest_batch, publish, sweep_scratch
 from lakelogic.run.reading import locate_links, path_columns, read_spec
@@ -80,6 +83,7 @@ class RunContext:
     attempt: Attempt = field(default_factory=Attempt)
     approvals: Approvals = field(default_factory=Approvals)
     references: ReferenceCache | None = None  # links that other contracts of a pipeline run read too
+    find_contract: FindContract = lambda dataset: None  # of an upstream
 
     @property
     def engine(self) -> Engine:
@@ -115,6 +119,10 @@ def run_contract(contract: Contract, context: RunContext) -> RunResult:
             finished = _finish_pending(run, journal, pending) if pending is not None else None
             if finished is not None and (finished.stopped or _is_answer(run, finished, pending)):
                 return finished
+            fresh = judge_upstreams(contract, context.settings, run.places, context.find_contract, context.clock.now())
+            if fresh.status is not None:
+                return stale_result(run, fresh)
+            run = replace(run, noticed=tuple(each.event for each in fresh.stale))
             sweep_scratch(run.places, journal.last_batch(), contract.dataset)
             chosen, reason = choose_slice(contract, run.places, journal, context.asked)
             if chosen is None:
@@ -198,7 +206,7 @@ def _stage_and_publish(
         discard(area, batch.number, run.contract.dataset)
         raise SourceChangedError(changed)
     staged.ledger.balance()
-    accounts = account_for(run.contract, plan, staged)
+    accounts = account_for(run.contract, plan, staged).beside(run.noticed)
     if run.context.window is not None and not staged.ledger.accepted and not staged.ledger.quarantined:
         return end_empty_window(run, journal, batch, area, run.context.window)
     if accounts.closed_gates and not (accounts.approvable and asks_approval(run, batch)):
@@ -317,6 +325,7 @@ class Run:
     started_at: datetime
     holder: Holder
     begun: float = field(default_factory=time.monotonic)
+    noticed: tuple[Event, ...] = ()  # before anything was read
 
     @property
     def resumed(self) -> bool:

@@ -21,7 +21,7 @@ from lakelogic.engine.registry import EngineOptions, open_engine
 from lakelogic.run.approvals import Approvals
 from lakelogic.run.attempt import Attempt
 from lakelogic.run.check import check_frame, check_source
-from lakelogic.run.links import find_in_registries, resolve_links
+from lakelogic.run.links import FindContract, find_in_registries, resolve_links
 from lakelogic.run.pipeline import RunContext, run_contract
 from lakelogic.run.places import all_paths
 from lakelogic.run.references import ReferenceCache
@@ -59,6 +59,7 @@ class DataProcessor:
         approval_required: bool = False,
         approval_file: str | os.PathLike[str] | None = None,
         references: ReferenceCache | None = None,
+        find_contract: FindContract | None = None,
     ) -> None:
         self._settings = settings or read_settings(environ)
         env = env or self._settings.env
@@ -77,6 +78,7 @@ class DataProcessor:
         self._pipeline_run_id = pipeline_run_id
         self._references = references
         self._engine: Engine | None = None
+        self._find_contract = find_contract or find_in_registries(self.contract, env)
         self._approvals = Approvals(approval_required, os.fspath(approval_file) if approval_file else None)
 
     def run(self, *, window: Window | None = None, everything: bool = False) -> RunResult:
@@ -138,6 +140,7 @@ class DataProcessor:
             attempt=Attempt(pipeline_run_id=self._pipeline_run_id),
             approvals=self._approvals,
             references=self._references,
+            find_contract=self._find_contract,
         )
 
     @property

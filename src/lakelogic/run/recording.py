@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 SCHEMA_CODES = ("LL32", "LL33")
 GATE_HINT = "nothing was published, and the next run reads the same again; mend the source, or the contract"
 
-HELD_CODE = "LL501"
+HELD_CODE, STALE_CODE = "LL501", "LL503"
+STALE_HINT = "run the upstream first, or look at `upstream.*.freshness`"
 HELD_HINT = "`lakelogic approvals list` shows it; approve it, and run again with --approval-file, or discard it"
 
 
@@ -55,7 +56,13 @@ def record_held(run: Run, result: RunResult, manifest: Manifest, batch: Batch) -
 
 def record_idle(run: Run, result: RunResult, batch: Batch | None = None) -> None:
     """A run that had nothing to do; `batch` is of a window that has no rows."""
-    _append(run, _record(run, result.status, batch=batch, result=result))
+    _append(run, _record(run, result.status, batch=batch, result=result), events=result.events)
+
+
+def record_stale(run: Run, result: RunResult, gates: Sequence[RuleRecord]) -> None:
+    """A run that a stale upstream stopped before it read anything."""
+    problem = Problem(STALE_CODE, result.reason or "", None, STALE_HINT) if result.status == "gate_failed" else None
+    _append(run, _record(run, result.status, result=result, problem=problem), gates, events=result.events)
 
 
 def record_gate(

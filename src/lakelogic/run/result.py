@@ -114,6 +114,8 @@ class RunResult:
     def to_dict(self) -> dict[str, Any]:
         """The result as `lakelogic run --output json` prints it; what there is nothing to say of is left out."""
         told = {
+            # Of runs that read something the reason is about the slice, which is no news.
+            "reason": self.reason if self.stopped or self.status == "skipped" else None,
             "changes": asdict(self.changes) if self.changes else None,
             "warnings": list(self.warnings),
             "events": [asdict(event) for event in self.events],

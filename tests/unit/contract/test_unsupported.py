@@ -9,7 +9,6 @@ import pytest
 from lakelogic.contract import Contract, Draft
 
 REFUSED = [
-    "upstream: [{ dataset: a, freshness: { max_age: 6h } }]",
     "source: { type: api, path: x }",
     "source: { path: a, format: iceberg }",
     "source: { kafka: { bootstrap_servers: b, topic: t, schema_registry: r } }",
@@ -35,7 +34,7 @@ def test_what_people_read_is_accepted(contract: Callable[[str], Contract]) -> No
         """
         info: { title: Orders, target_layer: silver, tags: [a] }
         metadata: { cost_centre: "4711", nested: { a: [1, { b: 2 }] } }
-        upstream: [bronze_orders, { dataset: ref_countries }]
+        upstream: [bronze_orders, { dataset: ref_countries, freshness: { max_age: 6h, on_stale: warn } }]
         downstream: [{ type: dashboard, name: Sales }]
         consumers: [a]
         service_levels:
