@@ -9,7 +9,7 @@ from typing import Any
 from lakelogic.contract.contract import Contract
 from lakelogic.core.errors import LakeLogicError
 from lakelogic.core.slices import FileSlice, Slice, TableSlice
-from lakelogic.driver.pipeline import Order, Prepared
+from lakelogic.driver.pipeline import Order, Prepared, nearest_above
 from lakelogic.driver.worker import Request
 from lakelogic.record.journal import open_journal
 from lakelogic.run.choose import Asked, choose_slice
@@ -41,7 +41,7 @@ def plan_pipeline(prepared: Prepared, request: Request, order: Order) -> tuple[P
     planned = []
     for name in prepared.names(order):
         contract = prepared.contracts[name]
-        needs = tuple(rules.needs.get(name, ()))
+        needs = nearest_above(prepared.dag, name, prepared.names(order))
         waves[name] = 1 + max((waves[other] for other in (*needs, *rules.after.get(name, ()))), default=0)
         places = find_places(contract, request.settings)
         asked = prepared.request_for(name, request)
@@ -75,6 +75,9 @@ def _reads(
     contract: Contract, places: Places, request: Request, needs: tuple[str, ...], tables: Mapping[str, Places]
 ) -> str:
     """What would be read now; where an upstream runs first, only that can tell."""
+    pending = open_journal(places.control).pending() if places.control else None
+    if pending is not None and pending.state == "held":
+        return f"nothing: the batch of run {pending.run_id} is held for an approval"
     for name in needs:
         target = tables[name].target if name in tables else None
         if target is not None and places.source is not None and places.source.rstrip("/") == target.path.rstrip("/"):

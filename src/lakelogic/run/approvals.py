@@ -109,11 +109,16 @@ def mark_approved(manifest: Mapping[str, Any], approval: Approval, digest: str, 
     return {**manifest, "extra": {**manifest["extra"], APPROVED: told}}
 
 
-def new_drift(events: Iterable[Event], known: Iterable[Event]) -> tuple[str, ...]:
-    """Drift that was not there before; what readers have of it already needs nobody's leave again."""
-    seen = {_identity(event) for event in known}
+def new_drift(events: Iterable[Event], known: Iterable[Event] | None) -> tuple[str, ...]:
+    """Drift that was not there before; what readers have of it already needs nobody's leave again.
+
+    `known` is what the last run that published had noticed. Before the first one (None) columns that the contract
+    leaves out are no drift: nothing has changed yet.
+    """
+    seen = {_identity(event) for event in known or ()}
     fresh = [event for event in events if event.kind in DRIFT_EVENTS and _identity(event) not in seen]
-    return tuple(dict.fromkeys(f"schema drift: {event.message}" for event in fresh))
+    told = [event for event in fresh if known is not None or event.severity != "info"]
+    return tuple(dict.fromkeys(f"schema drift: {event.message}" for event in told))
 
 
 def _identity(event: Event) -> str:

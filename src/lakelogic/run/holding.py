@@ -62,11 +62,11 @@ def _without_limit(manifest: Manifest) -> Manifest:
     return replace(manifest, write=replace(manifest.write, max_delete_ratio=None))
 
 
-def _published_events(run: Run) -> tuple[Event, ...]:
-    """What the last run that published had noticed."""
+def _published_events(run: Run) -> tuple[Event, ...] | None:
+    """What the last run that published had noticed; None before the first."""
     assert run.places.state is not None
     last = read_runs(run.places.state, dataset=run.contract.dataset, status="succeeded", limit=1)
-    return read_events(run.places.state, run_id=last[0].run_id, dataset=run.contract.dataset) if last else ()
+    return read_events(run.places.state, run_id=last[0].run_id, dataset=run.contract.dataset) if last else None
 
 
 def hold_batch(run: Run, journal: Journal, batch: Batch, manifest: Manifest, reasons: tuple[str, ...]) -> RunResult:

@@ -14,9 +14,11 @@ from deltalake import DeltaTable
 from lakelogic import DataProcessor
 from lakelogic.core.clock import FixedClock
 from lakelogic.core.errors import ContractError, RunError
+from lakelogic.core.events import Event
 from lakelogic.core.settings import Settings
 from lakelogic.record.approval_file import Approval, add_approval, parse_approvals, read_approvals
 from lakelogic.record.run_log import read_events, read_rules, read_runs, read_steps
+from lakelogic.run.approvals import new_drift
 from lakelogic.run.held_batches import discard_held, find_held
 from lakelogic.run.maintain import maintain
 from lakelogic.run.reset import reset
@@ -183,6 +185,16 @@ def test_drift_needs_an_approval_once(tmp_path: Path) -> None:
         "schema drift: Column `colour` is new in the target; rows that are there have NULL in it",
     )
     assert orders.run(required=False).status == "held"
+
+
+def test_before_the_first_load_columns_that_are_left_out_are_no_drift() -> None:
+    left_out, missing = (
+        Event("unknown_columns", "more", "info", {"columns": ["a"]}),
+        Event("missing_column", "less", "warning"),
+    )
+    assert new_drift([left_out, missing], None) == ("schema drift: less",)
+    assert new_drift([left_out, missing], [missing]) == ("schema drift: more",)
+    assert new_drift([left_out, Event("stale_upstream", "old")], [left_out]) == ()
 
 
 def test_gates_that_say_never_are_not_opened_by_anybody(tmp_path: Path) -> None:

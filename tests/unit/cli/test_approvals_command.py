@@ -37,6 +37,8 @@ def test_a_pipeline_holds_prints_the_entry_and_publishes_what_is_approved(lakelo
     assert f"run_id: {held['run_id']}" in first.stderr and f"digest: {held['digest']}" in first.stderr
     assert not DeltaTable.is_deltatable(str(tmp_path / "lake" / "orders"))
 
+    planned = json.loads(lakelogic("pipeline", "--registry", registry, "--dry-run", *asked).stdout)
+    assert f"run {held['run_id']} is held" in next(each["reads"] for each in planned if each["dataset"] == "orders")
     listed = json.loads(lakelogic("approvals", "list", registry, "--output", "json").stdout)
     assert [(each["run_id"], each["digest"], each["accepted"], each["quarantined"]) for each in listed] == [
         (held["run_id"], held["digest"], 1, 1)
