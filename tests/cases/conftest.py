@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-ENGINES = ("duckdb", pytest.param("spark", marks=pytest.mark.spark))
+ENGINES = ("duckdb", "polars", pytest.param("spark", marks=pytest.mark.spark))
 
 
 @pytest.fixture(params=ENGINES)

@@ -14,7 +14,7 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 
 from lakelogic.core.errors import RunError
 from lakelogic.core.slices import RUN_ID_COLUMN, TableSlice
-from lakelogic.engine.duckdb.read_delta import read_delta
+from lakelogic.engine.local.read_delta import read_delta
 from lakelogic.source.next_slice import Position, next_slice
 from lakelogic.source.table_news import lost_rows
 

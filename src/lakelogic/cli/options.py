@@ -17,6 +17,7 @@ class OutputFormat(StrEnum):
 class EngineName(StrEnum):
     SPARK = "spark"
     DUCKDB = "duckdb"
+    POLARS = "polars"
 
 
 class LogForm(StrEnum):

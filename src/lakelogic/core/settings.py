@@ -40,7 +40,7 @@ class Settings:
 
 # Every variable that is read, with what it does: `lakelogic doctor` and the docs print this.
 VARIABLES: Final[Mapping[str, str]] = {
-    "LAKELOGIC_ENGINE": "engine that runs contracts: spark, duckdb",
+    "LAKELOGIC_ENGINE": "engine that runs contracts: spark, duckdb, polars",
     "LAKELOGIC_ENV": "entry of `environments` that contracts take",
     "LAKELOGIC_ROOT": "folder that relative paths of a contract start from (default: the contract's folder)",
     "LAKELOGIC_WAREHOUSE": "folder of catalog names that have no catalog (default: `lakehouse`)",

@@ -16,6 +16,7 @@ from lakelogic.engine.protocol import Engine
 _ENGINES: Mapping[str, tuple[str, str]] = {
     "spark": ("lakelogic.engine.spark.engine", "SparkEngine"),
     "duckdb": ("lakelogic.engine.duckdb.engine", "DuckDbEngine"),
+    "polars": ("lakelogic.engine.polars.engine", "PolarsEngine"),
 }
 # Told without opening an engine: a run that would have to be refused asks no broker.
 READS_TOPICS = frozenset({"spark"})

@@ -28,8 +28,14 @@ from lakelogic.plan.writes import (
     WriteScd2,
 )
 
-# How an engine writes a query; both modules need no engine library to say it.
-_RENDERERS: Mapping[str, Callable[[exp.Expr], exp.Expr]] = {"spark": lambda tree: tree, "duckdb": rewrite}
+# How an engine writes a query; no engine library is needed to say it. Polars has no SQL of its own here: its
+# frames are compiled from the tree itself.
+_RENDERERS: Mapping[str, Callable[[exp.Expr], exp.Expr]] = {
+    "spark": lambda tree: tree,
+    "duckdb": rewrite,
+    "polars": lambda tree: tree,
+}
+_DIALECTS = {"polars": "spark"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +139,7 @@ def explain(contract: Contract, plan: Plan, engine: str) -> Explanation:
 
 
 def _sql(query: exp.Expr, engine: str, *, pretty: bool = True) -> str:
-    return _RENDERERS[engine](query.copy()).sql(engine, pretty=pretty)
+    return _RENDERERS[engine](query.copy()).sql(_DIALECTS.get(engine, engine), pretty=pretty)
 
 
 def _write_words(plan: Plan) -> str:

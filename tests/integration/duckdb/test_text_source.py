@@ -11,7 +11,7 @@ from lakelogic.core.errors import CapabilityError
 from lakelogic.core.keys import derive_keys
 from lakelogic.core.slices import FileSlice, SourceFile
 from lakelogic.engine.duckdb.engine import DuckDbEngine
-from lakelogic.engine.duckdb.text_source import TextSource, text_names
+from lakelogic.engine.local.text_source import TextSource, text_names
 from lakelogic.engine.protocol import ReadSpec
 
 

@@ -6,7 +6,7 @@ from sqlglot import exp
 from sqlglot.dialects.databricks import Databricks
 
 from lakelogic.engine.duckdb.nodes import Rewrite, call, literal, refused, text
-from lakelogic.engine.duckdb.patterns import DatetimePattern, translate_pattern
+from lakelogic.engine.local.patterns import DatetimePattern, translate_pattern
 
 _TRUNC_UNITS = {
     "YEAR": "year", "YYYY": "year", "YY": "year", "QUARTER": "quarter", "MONTH": "month", "MM": "month",

@@ -9,10 +9,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote
 
-from lakelogic.engine.duckdb.lines import local_path
 from lakelogic.engine.duckdb.relations import Relations
 from lakelogic.engine.duckdb.render import type_sql
 from lakelogic.engine.duckdb.types import empty_relation, literal, null_column, quote, typed_column
+from lakelogic.engine.local.lines import local_path
 from lakelogic.engine.protocol import StageInput
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import Column

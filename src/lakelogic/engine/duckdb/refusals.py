@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from lakelogic.engine.duckdb.options import FORMATS
 from lakelogic.engine.duckdb.render import find_refusals
-from lakelogic.plan.model import EVENT_TIME_COLUMN, Plan
-from lakelogic.plan.writes import WriteMerge, WriteScd2
+from lakelogic.engine.local.options import FORMATS
+from lakelogic.engine.local.strategies import find_write_refusals
+from lakelogic.plan.model import Plan
 
 
 def find_plan_refusals(plan: Plan) -> tuple[str, ...]:
@@ -18,13 +18,10 @@ def find_plan_refusals(plan: Plan) -> tuple[str, ...]:
 
 
 def _refusals(plan: Plan) -> Iterator[str]:
-    if any(c.name == EVENT_TIME_COLUMN for stage in plan.stages for c in stage.output):
-        yield "the DuckDB engine cannot apply change events yet; use engine: spark"
-        return  # their SQL is of no use then
-    if isinstance(plan.write, WriteMerge):
-        yield "the DuckDB engine cannot merge into a table yet; use engine: spark"
-    if isinstance(plan.write, WriteScd2):
-        yield "the DuckDB engine cannot keep a history (scd2) yet; use engine: spark"
+    strategy = tuple(find_write_refusals(plan, "DuckDB"))
+    yield from strategy
+    if strategy:
+        return  # what else is missing is of no use then
     for link in plan.links:
         if link.format is not None and link.format not in FORMATS:
             yield f"the DuckDB engine cannot read format `{link.format}` of link `{link.name}`"

@@ -17,7 +17,7 @@ from lakelogic.engine.duckdb.date_rewrites import (
     unix_date,
 )
 from lakelogic.engine.duckdb.nodes import Rewrite, call, literal, macro, refused, text
-from lakelogic.engine.duckdb.regex import to_re2, to_re2_replacement
+from lakelogic.engine.local.regex import to_re2, to_re2_replacement
 from lakelogic.plan.model import DECRYPT_FUNCTION, ENCRYPT_FUNCTION, ENCRYPT_SAME_FUNCTION, HMAC_FUNCTION
 
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from lakelogic.core.keys import MaskKeys
-from lakelogic.engine.duckdb.calls import CALLS
 from lakelogic.engine.duckdb.casts import CAST_MACROS, decimal_macros
 from lakelogic.engine.duckdb.functions import FUNCTION_MACROS
-from lakelogic.engine.duckdb.masking import mask_calls
+from lakelogic.engine.local.calls import CALLS
+from lakelogic.engine.local.masking import mask_calls
 
 _ARROW = {"VARCHAR": pa.string(), "BOOLEAN": pa.bool_()}
 _DECIMAL_CALL = re.compile(r"ll_(?:cast|from_text)_decimal_(\d+)_(\d+)", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Reading options on DuckDB: the same as everywhere, less what this engine cannot read."""
+"""Reading options without Spark: the same as everywhere, less what cannot be read then."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def parse_options(format_: str, given: Mapping[str, str]) -> dict[str, str]:
     """The options under their own names; unknown ones are refused."""
     if format_ not in FORMATS:
         raise CapabilityError(
-            f"the DuckDB engine cannot read format `{format_}`",
+            f"cannot read format `{format_}` without Spark",
             hint=f"use engine: spark, or one of: {', '.join(FORMATS)}",
         )
     return options.parse_options(format_, given)
@@ -27,5 +27,5 @@ def parse_csv_options(given: Mapping[str, str]) -> CsvOptions:
     """How CSV is written; a record must stand on one line."""
     parsed = options.parse_csv_options(given)
     if parsed.multi_line:
-        raise CapabilityError("the DuckDB engine cannot read CSV records that span lines", hint="use engine: spark")
+        raise CapabilityError("CSV records that span lines cannot be read without Spark", hint="use engine: spark")
     return parsed

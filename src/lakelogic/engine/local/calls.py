@@ -1,4 +1,4 @@
-"""Python functions that DuckDB calls where its SQL cannot give Spark's value."""
+"""Python functions that engines of this process call where their own cannot give Spark's value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from zoneinfo import ZoneInfo
 
-from lakelogic.engine.duckdb.json_lines import Members, dump, parse
+from lakelogic.engine.local.json_lines import Members, dump, parse
 
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2}))?")
 # java.time.ZoneId.SHORT_IDS: the three-letter names that Spark still knows.
@@ -67,7 +67,7 @@ def in_utc(clock: str, zone: str) -> str | None:
 
 
 def java_number(text: str) -> str:
-    """DuckDB's shortest text of a floating-point number, in the form of Double.toString."""
+    """The shortest text of a floating-point number, in the form of Double.toString."""
     special = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(text)
     if special:
         return special

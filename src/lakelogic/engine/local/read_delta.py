@@ -40,7 +40,7 @@ def open_delta(path: str, version: int | None = None) -> DeltaTable:
 
 
 def read_delta(slice_: TableSlice) -> Any:
-    """An Arrow dataset or table that DuckDB scans."""
+    """An Arrow dataset or table for the engine to scan."""
     table = open_delta(slice_.path, slice_.version)
     if slice_.after_version is None or slice_.run_ids:
         return dataset_of(table, slice_.path)  # rows of some runs are chosen by the query over it
@@ -67,12 +67,12 @@ def masking_of(slice_: TableSlice) -> dict[str, str]:
 def dataset_of(table: DeltaTable, path: str) -> ds.Dataset:
     if table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none":
         # delta-rs would not fail: it finds no column under its logical name, and shows NULL everywhere.
-        raise CapabilityError(f"the DuckDB engine cannot read `{path}`: column mapping", hint="use engine: spark")
+        raise CapabilityError(f"`{path}` cannot be read without Spark: column mapping", hint="use engine: spark")
     try:
         return table.to_pyarrow_dataset()
     except DeltaError as error:
         raise CapabilityError(
-            f"the DuckDB engine cannot read `{path}`: {str(error).splitlines()[0]}", hint="use engine: spark"
+            f"`{path}` cannot be read without Spark: {str(error).splitlines()[0]}", hint="use engine: spark"
         ) from error
 
 

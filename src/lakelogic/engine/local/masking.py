@@ -1,4 +1,4 @@
-"""Masking functions for DuckDB. The keys live in closures: no query, plan or error ever holds them."""
+"""Masking functions of engines in this process. The keys live in closures: no query, plan or error ever holds them."""
 
 from __future__ import annotations
 

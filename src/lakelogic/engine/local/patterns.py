@@ -47,10 +47,10 @@ _PIECE = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+")
 
 @dataclass(frozen=True, slots=True)
 class DatetimePattern:
-    """A pattern in DuckDB's words."""
+    """A pattern in the words of strftime."""
 
     code: str
-    accepts: str  # RE2 pattern of the whole text
+    accepts: str  # regular expression of the whole text
 
 
 def translate_pattern(pattern: str) -> DatetimePattern:
@@ -73,4 +73,4 @@ def translate_pattern(pattern: str) -> DatetimePattern:
 
 
 def _refused(pattern: str, what: str) -> CapabilityError:
-    return CapabilityError(f"the DuckDB engine cannot use `{what}` in the datetime pattern `{pattern}`")
+    return CapabilityError(f"cannot use `{what}` in the datetime pattern `{pattern}` without Spark")

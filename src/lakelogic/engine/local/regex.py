@@ -116,6 +116,6 @@ def _escape(pattern: str, at: int, in_class: bool) -> tuple[str, int]:
 
 def _refused(pattern: str, what: str) -> CapabilityError:
     return CapabilityError(
-        f"the DuckDB engine cannot match `{pattern}`: its regular expressions have no {what}",
+        f"cannot match `{pattern}` without Spark: the regular expressions of other engines have no {what}",
         hint="write the pattern without it, or use engine: spark",
     )

@@ -64,7 +64,7 @@ def _open(path: str) -> IO[bytes]:
     suffix = PurePath(path).suffix.lower()
     if suffix in _UNREADABLE:
         raise CapabilityError(
-            f"the DuckDB engine cannot unpack `{suffix}` files", hint="use .gz, .bz2 or engine: spark"
+            f"`{suffix}` files cannot be unpacked without Spark", hint="use .gz, .bz2 or engine: spark"
         )
     stream = open_file(path) if is_remote(path) else local_path(path).open("rb")
     match suffix:

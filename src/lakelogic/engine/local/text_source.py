@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from lakelogic.core.errors import RunError
-from lakelogic.engine.duckdb.csv_lines import CsvSplitter
-from lakelogic.engine.duckdb.json_lines import NOT_JSON, object_keys, split_document, split_object
-from lakelogic.engine.duckdb.lines import NOT_UTF8, Line, read_lines, read_whole
-from lakelogic.engine.duckdb.options import CsvOptions, parse_csv_options, parse_encoding, parse_options
+from lakelogic.engine.local.csv_lines import CsvSplitter
+from lakelogic.engine.local.json_lines import NOT_JSON, object_keys, split_document, split_object
+from lakelogic.engine.local.lines import NOT_UTF8, Line, read_lines, read_whole
+from lakelogic.engine.local.options import CsvOptions, parse_csv_options, parse_encoding, parse_options
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.plan.model import MALFORMED_COLUMN, RECORD_COLUMN, SOURCE_COLUMN
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from lakelogic.engine.duckdb.options import CsvOptions
+from lakelogic.engine.local.options import CsvOptions
 
 UNCLOSED, TOO_FEW, TOO_MANY = "unclosed quote", "too few fields", "too many fields"
 _MAX_FIELDS = 100_000

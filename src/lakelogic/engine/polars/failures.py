@@ -1,0 +1,33 @@
+"""Polars' errors, translated once at the edge: one sentence, no row values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import polars as pl
+
+from lakelogic.core.errors import CapabilityError, LakeLogicError, RunError
+
+# These speak of names and types; all others may quote a row's values.
+_ABOUT_THE_QUERY = (
+    pl.exceptions.SchemaError,
+    pl.exceptions.ColumnNotFoundError,
+    pl.exceptions.DuplicateError,
+    pl.exceptions.InvalidOperationError,
+    pl.exceptions.StructFieldNotFoundError,
+)
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Turn what Polars raises while `doing` something into an error that a person can act on."""
+    try:
+        yield
+    except LakeLogicError:
+        raise
+    except _ABOUT_THE_QUERY as error:
+        first = str(error).strip().splitlines()[0]
+        raise CapabilityError(f"Polars refused {doing}: {first[:400]}", hint="use engine: spark") from error
+    except pl.exceptions.PolarsError as error:
+        raise RunError(f"Polars failed while {doing}: {type(error).__name__}", code="LL488") from None

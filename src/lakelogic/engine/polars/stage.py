@@ -1,0 +1,91 @@
+"""One stage: read once, run the segments, write files split by verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from lakelogic.engine.polars.files import read_staged, write_files
+from lakelogic.engine.polars.queries import Rows
+from lakelogic.engine.polars.reader import Read, read_link, read_source
+from lakelogic.engine.polars.relations import Relations, aligned
+from lakelogic.engine.protocol import StageInput
+from lakelogic.plan.files import Staged, StagedFile
+from lakelogic.plan.model import ACCEPTED, REJECTED, VERDICT_COLUMN, LinkRead, Observation, Stage
+
+SKIPPED = "skipped"  # in Staged.counts: headers and blank lines, which are no rows
+
+
+def run_stage(
+    relations: Relations, stage: Stage, source: StageInput, links: Sequence[LinkRead], place: tuple[str, str]
+) -> Staged:
+    """Write the stage's rows below root/folder and say what was written."""
+    read = _read_input(relations, source)
+    if read.text is None:
+        relations.keep(stage.input, read.rows)
+    else:
+        relations.rows[stage.input] = read.rows  # a text stream stands in a scratch file already
+    for link in links:
+        relations.keep(link.name, read_link(relations, link))
+    last = _run_segments(relations, stage)
+    counts = {name: relations.count(name) for name in _counted(stage)}
+    skipped = {SKIPPED: read.text.skipped} if read.text is not None and read.text.skipped else {}
+    return Staged(
+        accepted=_write_accepted(relations, stage, last, place),
+        rejected=_write_rejected(relations, last, place),
+        counts={**counts, **skipped},
+        observations=observe(relations, stage.observations, stage.observed_at or last),
+    )
+
+
+def _read_input(relations: Relations, source: StageInput) -> Read:
+    if source.spec is not None and source.slice is not None:
+        return read_source(relations, source.spec, source.slice)
+    return Read(read_staged(source))
+
+
+def _run_segments(relations: Relations, stage: Stage) -> str:
+    name = stage.input
+    for segment in stage.segments:
+        rows = aligned(relations.query(segment.query), segment.columns)
+        name = segment.name
+        if segment is stage.segments[-1] or segment.counted or name == stage.observed_at:
+            # Rows stand where more than one reader looks at them: computed twice they might differ.
+            relations.keep(name, rows)
+        else:
+            relations.rows[name] = rows
+    return name
+
+
+def _counted(stage: Stage) -> list[str]:
+    return [stage.input, *(segment.name for segment in stage.segments if segment.counted)]
+
+
+def _write_accepted(relations: Relations, stage: Stage, last: str, place: tuple[str, str]) -> tuple[StagedFile, ...]:
+    rows = relations.rows[last]
+    kept = Rows(rows.frame.filter(pl.col(VERDICT_COLUMN) == ACCEPTED), rows.types)
+    names = [column.name for column in stage.output]
+    typed = aligned(kept, stage.output)
+    chosen = Rows(typed.frame.select(names), {name: typed.types[name] for name in names})
+    return write_files(chosen, _folder(place, ACCEPTED), stage.partition_by)
+
+
+def _write_rejected(relations: Relations, last: str, place: tuple[str, str]) -> tuple[StagedFile, ...]:
+    rows = relations.rows[last]
+    kept = rows.frame.filter(pl.col(VERDICT_COLUMN) == REJECTED).drop(VERDICT_COLUMN)
+    types = {name: type_ for name, type_ in rows.types.items() if name != VERDICT_COLUMN}
+    return write_files(Rows(kept, types), _folder(place, REJECTED))
+
+
+def _folder(place: tuple[str, str], verdict: str) -> tuple[str, str]:
+    root, folder = place
+    return root, f"{folder.strip('/')}/{verdict}"
+
+
+def observe(relations: Relations, observations: Sequence[Observation], name: str) -> dict[str, int]:
+    """Numbers over one relation, in one query."""
+    if not observations:
+        return {}
+    row = relations.numbers([observation.aggregate for observation in observations], name)
+    return {o.name: int(value or 0) for o, value in zip(observations, row, strict=True)}
