@@ -22,13 +22,13 @@ def unified(values: Sequence[Value], what: exp.Expr, value_of: Compile) -> list[
     others = [value.type for value in values if value.type != pl.String and not is_null(value.type)]
     if texts and others:
         return [cast(value, _beside_text(others, what), value_of.guard) for value in values]
-    wanted = common_type(types, what.sql("databricks"))
+    wanted = common_type(types, what)
     return [cast(value, wanted, value_of.guard) for value in values]
 
 
 def _beside_text(others: Sequence[Type], what: exp.Expr) -> Type:
     """Spark reads a text beside a number as a number, beside a date as a date."""
-    wanted = common_type(others, what.sql("databricks"))
+    wanted = common_type(others, what)
     if is_number(wanted):
         return pl.Float64() if not wanted.is_integer() else pl.Int64()
     return wanted

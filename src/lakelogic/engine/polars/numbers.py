@@ -39,7 +39,7 @@ def _arithmetic(symbol: str, operator: Operator, exact: Callable[[Decimal, Decim
             days = right.expr.cast(pl.Int64) * (1 if symbol == "+" else -1)
             return Value((left.expr.cast(pl.Int64) + days).cast(pl.Int32, strict=False).cast(pl.Date), pl.Date())
         _require_numbers(left, right, node)
-        wanted = common_type([left.type, right.type], node.sql("databricks"))
+        wanted = common_type([left.type, right.type], node)
         if is_null(wanted):
             return null()
         if is_decimal(wanted):
@@ -145,7 +145,7 @@ def _truncated(left: Decimal, right: Decimal) -> Decimal | None:
 def modulo(left: Value, right: Value, node: exp.Expr, value_of: Compile) -> Value:
     """The rest of a division; it has the sign of the dividend."""
     _require_numbers(left, right, node)
-    wanted = common_type([left.type, right.type], node.sql("databricks"))
+    wanted = common_type([left.type, right.type], node)
     if is_null(wanted):
         return null()
     if is_floating(wanted):
@@ -305,7 +305,7 @@ def _nanvl(node: exp.Expr, value_of: Compile) -> Value:
 def _bits(operator: Operator) -> Handler:
     def compiled(node: exp.Expr, value_of: Compile) -> Value:
         left, right = value_of(node.this), value_of(node.expression)
-        wanted = common_type([left.type, right.type], node.sql("databricks"))
+        wanted = common_type([left.type, right.type], node)
         if not is_whole(wanted):
             raise refused(node)
         return Value(operator(cast(left, wanted).expr, cast(right, wanted).expr), wanted)

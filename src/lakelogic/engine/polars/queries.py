@@ -64,7 +64,7 @@ class _Queries:
         if len(left.types) != len(right.types):
             raise PlanError("the parts of a UNION have different numbers of columns")
         pairs = list(zip(left.types.items(), right.types.items(), strict=True))
-        types = {name: common_type([one, other], tree.sql("databricks")) for (name, one), (_, other) in pairs}
+        types = {name: common_type([one, other], tree) for (name, one), (_, other) in pairs}
         first = left.frame.select([_as(Value(pl.col(name), one), types[name], name) for (name, one), _ in pairs])
         others = [_as(Value(pl.col(n), other), types[name], name) for (name, _), (n, other) in pairs]
         second = right.frame.select(others)
@@ -98,7 +98,7 @@ class _Queries:
         lines = [[compiler(item) for item in _items(row)] for row in node.expressions]
         columns = list(zip(*lines, strict=True))
         names = names or [f"col{number}" for number in range(1, len(columns) + 1)]
-        types = [common_type([value.type for value in column], node.sql("databricks")) for column in columns]
+        types = [common_type([value.type for value in column], node) for column in columns]
         frames = [
             one.frame.select([_as(value, type_, name) for value, type_, name in zip(line, types, names, strict=True)])
             for line in lines

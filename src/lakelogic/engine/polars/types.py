@@ -152,7 +152,7 @@ def has_no_type(column: Column) -> bool:
     return column.type.this in {_KINDS.UNKNOWN, _KINDS.NULL}
 
 
-def common_type(types: Sequence[Type], what: str) -> Type:
+def common_type(types: Sequence[Type], what: exp.Expr) -> Type:
     """The type that Spark would bring these operands to; `what` is named where there is none."""
     known = [type_ for type_ in types if not is_null(type_)]
     if not known:
@@ -163,7 +163,7 @@ def common_type(types: Sequence[Type], what: str) -> Type:
     return common
 
 
-def _pair(left: Type, right: Type, what: str) -> Type:
+def _pair(left: Type, right: Type, what: exp.Expr) -> Type:
     if left == right:
         return left
     if is_number(left) and is_number(right):
@@ -174,7 +174,7 @@ def _pair(left: Type, right: Type, what: str) -> Type:
         inner: Any = (left.inner, right.inner)
         return pl.List(common_type(inner, what))
     raise CapabilityError(
-        f"the Polars engine does not mix `{_shown(left)}` and `{_shown(right)}` in `{what}`",
+        f"the Polars engine does not mix `{_shown(left)}` and `{_shown(right)}` in `{what.sql('databricks')}`",
         hint="CAST one of them, or use engine: spark",
     )
 
