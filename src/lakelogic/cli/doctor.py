@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +20,7 @@ _MARKS = {"ok": "ok", "missing": "MISSING", "optional": "not there", "warning": 
 
 def doctor_command(
     engine: Engine = None,
+    capabilities: Annotated[bool, typer.Option("--capabilities", help="What each engine cannot do.")] = False,
     output: Output = OutputFormat.TABLE,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -32,7 +33,11 @@ def doctor_command(
     Examples:
       lakelogic doctor
       lakelogic doctor --engine duckdb --output json
+      lakelogic doctor --capabilities
     """
+    if capabilities:
+        _print_gaps(engine, output)
+        return
     from lakelogic.core.settings import read_settings
     from lakelogic.onboard.examine import examine
 
@@ -48,6 +53,17 @@ def doctor_command(
     _give_hints(findings, missing, wanted, quiet=quiet)
     if missing:
         raise typer.Exit(EXIT_NOT_READY)
+
+
+def _print_gaps(engine: EngineName | None, output: OutputFormat) -> None:
+    from lakelogic.engine.capabilities import GAPS
+
+    asked = {name: gaps for name, gaps in GAPS.items() if engine is None or engine.value == name}
+    if output is OutputFormat.JSON:
+        print_json({"cannot": {name: list(gaps) for name, gaps in asked.items()}})
+        return
+    rows = [(name, gap) for name, gaps in asked.items() for gap in gaps or ("-",)]
+    print_table(("engine", "cannot"), rows)
 
 
 def _give_hints(findings: tuple[Finding, ...], missing: list[Finding], wanted: str, *, quiet: bool) -> None:

@@ -18,15 +18,6 @@ from lakelogic.plan.dataset_rules import one_row
 from lakelogic.plan.fold import REJECTED_RELATION, UNFOLDED_RELATION
 from lakelogic.plan.model import MALFORMED_COLUMN, RECORD_COLUMN, SOURCE_COLUMN, Column, Observation, Plan, Stage
 
-# What `lakelogic doctor --capabilities` prints.
-GAPS = (
-    "strategies merge, scd2 and cdc, and change events",
-    "Kafka, XML, Avro, CSV records that span lines, catalogs of tables",
-    "maps, and aggregate() of an array",
-    "regular expressions with lookaround, back references or possessive quantifiers",
-    "lambdas that speak of columns",
-    "subqueries in conditions; RIGHT, FULL, SEMI and ANTI joins; CUBE, ROLLUP and GROUPING SETS",
-)
 _BOUND = {"run_id": "string", "today": "date"}
 
 

@@ -1,0 +1,23 @@
+"""What each engine cannot do, declared as data; a contract that needs it is refused before any row moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# What `lakelogic doctor --capabilities` prints. The refusals themselves stand in each engine's `refusals`.
+GAPS: Mapping[str, tuple[str, ...]] = {
+    "spark": (),
+    "duckdb": (
+        "strategies merge, scd2 and cdc; change events",
+        "Kafka, XML, Avro, CSV records that span lines, catalogs of tables, column mapping",
+        "regular expressions with lookaround, back references or possessive quantifiers",
+        "text of nested values; functions that are not in its tables",
+    ),
+    "polars": (
+        "strategies merge, scd2 and cdc; change events",
+        "Kafka, XML, Avro, CSV records that span lines, catalogs of tables, column mapping, columns of type map",
+        "regular expressions with lookaround, back references, possessive quantifiers or \\B",
+        "text of nested values; aggregate() of an array; functions that are not in its tables",
+        "subqueries in conditions; RIGHT, FULL, SEMI and ANTI joins; CUBE, ROLLUP and GROUPING SETS",
+    ),
+}
