@@ -202,8 +202,9 @@ class _Select:
         key_values = [(self._new_name(), compiler(key)) for key in keys]
         found = [node for root in self._outputs() for node in root.find_all(*_NODES) if _is_outer_aggregate(node)]
         made = [(self._new_name(), node.copy(), compiler(node)) for node in found]
-        self._replace([(key, name) for key, (name, _) in zip(keys, key_values, strict=True)])
+        # Aggregates first: they are about the rows of a group, and may speak of its key.
         self._replace([(node, name) for name, node, _ in made])
+        self._replace([(key, name) for key, (name, _) in zip(keys, key_values, strict=True)])
         aggregated = [value.expr.alias(name) for name, _, value in made]
         keyed = [value.expr.alias(name) for name, value in key_values]
         if keyed:
