@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 from sqlglot import exp
 
 from lakelogic.core.errors import CapabilityError
@@ -15,13 +16,14 @@ from lakelogic.core.slices import Slice
 from lakelogic.engine.local.masking import mask_calls
 from lakelogic.engine.polars.failures import translated
 from lakelogic.engine.polars.files import read_rejected, read_staged, write_files
-from lakelogic.engine.polars.reader import inspect_source, link_types
+from lakelogic.engine.polars.kept_links import keep_link
+from lakelogic.engine.polars.reader import inspect_source, link_types, read_source
 from lakelogic.engine.polars.refusals import find_plan_refusals
 from lakelogic.engine.polars.relations import Relations, aligned, one_row, open_relations
 from lakelogic.engine.polars.stage import observe, run_stage
 from lakelogic.engine.polars.types import Type, to_columns
 from lakelogic.engine.polars.values import Value, call
-from lakelogic.engine.protocol import ReadSpec, StageInput
+from lakelogic.engine.protocol import KeptLink, ReadSpec, StageInput
 from lakelogic.engine.registry import EngineOptions
 from lakelogic.plan.dataset_rules import one_row as one_row_of
 from lakelogic.plan.files import Staged, StagedFile
@@ -53,6 +55,14 @@ class PolarsEngine:
     def inspect(self, spec: ReadSpec, slice: Slice) -> SourceFacts:
         with self._call("looking at the source") as relations:
             return inspect_source(relations, spec, slice)
+
+    def sample(self, spec: ReadSpec, slice: Slice, rows: int) -> pa.Table:
+        with self._call("looking at some rows") as relations:
+            return read_source(relations, spec, slice).rows.frame.head(rows).collect(engine="streaming").to_arrow()
+
+    def keep_link(self, link: LinkRead, folder: str) -> KeptLink:
+        with self._call(f"reading link `{link.name}`") as relations:
+            return keep_link(relations, link, folder)
 
     def inspect_link(self, link: LinkRead) -> tuple[Column, ...]:
         with self._call(f"looking at link `{link.name}`") as relations:

@@ -196,7 +196,7 @@ def link_types(relations: Relations, link: LinkRead) -> dict[str, Type]:
         spec = ReadSpec(format_, link.options, declared=link.columns)
         return {name: pl.String() for name in link.columns or text_names(spec, list_files(link.path))}
     if format_ == "delta":
-        types = _arrow_types(dataset_of(open_delta(link.path), link.path).schema)
+        types = _arrow_types(dataset_of(open_delta(link.path, link.version), link.path).schema)
         names = link.columns or tuple(name for name in types if not name.startswith(HIDDEN_PREFIX))
         return {name: types[name] for name in names if name in types}
     return dict(read_link(relations, link).types)
@@ -206,7 +206,7 @@ def _open_link(relations: Relations, link: LinkRead) -> Rows:
     format_ = link.format or guess_format(link.path)
     if format_ == "delta":
         parse_options("delta", link.options)
-        return _spilled(relations, dataset_of(open_delta(link.path), link.path), None)
+        return _spilled(relations, dataset_of(open_delta(link.path, link.version), link.path), None)
     if format_ == "table":
         raise CapabilityError(f"the Polars engine has no catalog for link `{link.name}`", hint="give its path")
     parse_options(format_, link.options)
