@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-import time
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -182,7 +183,7 @@ def observing(
         watchers.append(Sent(story, *place, timed))
     try:
         yield Observed(tuple(watchers), story)
-        _linger(served, options.metrics_linger)
+        linger(served, options.metrics_linger)
     except LakeLogicError as error:
         if not story.begun:
             _tell_refusal(story, final, error, timed)
@@ -242,11 +243,20 @@ def _tell_refusal(story: Story, final: list[Final], error: Any, clock: Clock) ->
     Watchers(final).tell(lambda watcher: cast(Final, watcher).write())
 
 
-def _linger(served: Served | None, seconds: float) -> None:
-    if served is not None and served.server is not None and seconds:
-        # Whoever does not want to wait any longer interrupts; the run itself is over.
-        with suppress(KeyboardInterrupt):
-            time.sleep(seconds)
+def linger(served: Served | None, seconds: float) -> None:
+    """Wait; whoever ends it with a signal ends the waiting only, because the run itself is over."""
+    if served is None or served.server is None or not seconds:
+        return
+    enough = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        enough.wait(seconds)
+        return
+    before = {number: signal.signal(number, lambda *_: enough.set()) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        enough.wait(seconds)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _port(options: ObservingOptions) -> int:

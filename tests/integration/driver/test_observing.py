@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
 import socket
+import subprocess
 import sys
 import threading
+import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +24,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.integration.driver.estates import write_estate
 
 from lakelogic.cli.main import main
-from lakelogic.cli.observing import MetricsBackendName, ObservingOptions, observing
+from lakelogic.cli.observing import MetricsBackendName, ObservingOptions, linger, observing
 from lakelogic.core.settings import Settings
 from lakelogic.driver import worker
 from lakelogic.driver.estate import read_estate
@@ -27,7 +32,9 @@ from lakelogic.driver.load_many import Wanted
 from lakelogic.driver.outputs import Served, Silent
 from lakelogic.driver.pipeline import Order, Prepared, prepare, run_pipeline
 from lakelogic.driver.select import Selection
+from lakelogic.driver.story import Story
 from lakelogic.driver.worker import Request
+from lakelogic.observe.prometheus import MetricsServer
 from lakelogic.record.summary_schema import SUMMARY_SCHEMA
 
 SETTINGS = Settings(engine="duckdb")
@@ -270,3 +277,65 @@ def test_the_reference_names_every_column_of_the_table() -> None:
     page = Path(__file__).resolve().parents[3] / "docs" / "reference" / "pipeline_outputs.md"
     text = page.read_text(encoding="utf-8")
     assert [name for name in SUMMARY_SCHEMA.names if f"| `{name}` |" not in text] == []
+
+
+def test_a_process_serves_its_numbers_until_it_is_told_to_end(registry: Path, tmp_path: Path) -> None:
+    command = [
+        sys.executable, "-m", "lakelogic", "pipeline", "contracts", "--engine", "duckdb", "--select", "+gold_e000",
+        "--metrics-backend", "prometheus", "--metrics-port", "0", "--metrics-linger", "250",
+    ]  # fmt: skip
+    log = tmp_path / "log"
+    with log.open("w") as stderr:
+        process = subprocess.Popen(command, stderr=stderr, stdout=subprocess.DEVNULL)
+    try:
+        address = patiently(lambda: re.search(r"http://127\.0\.0\.1:\d+/metrics", log.read_text()), process)[0]
+        patiently(lambda: "lakelogic_pipeline_running 0.0" in scraped(address), process)
+        families = {family.name: family.samples for family in text_string_to_metric_families(scraped(address))}
+        assert [sample.labels["status"] for sample in families["lakelogic_pipeline_info"]] == ["succeeded"]
+        assert {sample.labels["dataset"]: sample.value for sample in families["lakelogic_rows_read"]} == {
+            "ref_countries": 2, "bronze_e000": 3, "silver_e000": 3, "gold_e000": 2,
+        }  # fmt: skip
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait()
+
+
+def patiently(look: Callable[[], Any], process: subprocess.Popen[bytes]) -> Any:
+    """What `look` finds, as soon as it finds something; a process that ends is not waited for."""
+    deadline = time.monotonic() + 200
+    while time.monotonic() < deadline:
+        if found := look():
+            return found
+        assert process.poll() is None, "the process has ended"
+        time.sleep(0.2)
+    raise AssertionError("it took too long")
+
+
+def scraped(address: str) -> str:
+    with urllib.request.urlopen(address, timeout=60) as answer:
+        text: str = answer.read().decode()
+    return text
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_waiting_and_nothing_else(number: signal.Signals) -> None:
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals reach the main thread only")
+    served = Served(Story(), "127.0.0.1", 0)
+    served.server = MetricsServer(lambda: (), "127.0.0.1", 0)
+    before = [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
+    sender = threading.Thread(target=send_when_awaited, args=(number, signal.getsignal(number)), daemon=True)
+    sender.start()
+    begun = time.monotonic()
+    linger(served, 250)
+    assert time.monotonic() - begun < 200
+    assert [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)] == before
+    served.close()
+
+
+def send_when_awaited(number: signal.Signals, before: Any) -> None:
+    """Only when somebody waits for it: else it would end the tests."""
+    while signal.getsignal(number) is before:
+        time.sleep(0.01)
+    os.kill(os.getpid(), number)
