@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lakelogic.cli.approvals import ApprovalFile, ApprovalRequired, check_approval_file, tell_held
+from lakelogic.cli.observing import MetricsPath, ObservingOptions, Report, SummaryPath, observing
 from lakelogic.cli.options import (
     ContractPath,
     Debug,
@@ -95,6 +96,9 @@ def run_command(
     quiet: Quiet = False,
     debug: Debug = False,
     log_format: LogFormat = LogForm.TEXT,
+    summary_path: SummaryPath = None,
+    metrics_path: MetricsPath = None,
+    report: Report = None,
 ) -> None:
     """Read, check and publish what a contract describes, exactly once.
 
@@ -112,7 +116,9 @@ def run_command(
       lakelogic run contract.yaml --remote sc://spark.example:15002 --wait 600
     """
     from lakelogic.cli.progress import PhaseClock, follow_phases
+    from lakelogic.core.clock import SystemClock
     from lakelogic.core.settings import read_settings
+    from lakelogic.driver.alone import telling_alone
     from lakelogic.run.processor import DataProcessor
 
     wanted = WindowOptions(
@@ -120,13 +126,16 @@ def run_command(
         backfill_start_date, backfill_end_date, backfill_granularity.value, fill_gaps,
     )  # fmt: skip
     wanted.check()
+    observed_by = ObservingOptions(summary_path, metrics_path=metrics_path, reports=tuple(report or ()))
+    observed_by.check()
     settings = read_settings(os.environ)
     if max_files_per_batch is not None:
         settings = replace(settings, max_files_per_batch=max_files_per_batch)
     start_log(settings, quiet=quiet, debug=debug, form=log_format)
     check_approval_file(approval_file)
     clock = PhaseClock()
-    with follow_phases(clock, show=not quiet and not debug) as begin:
+    show_phases = not quiet and not debug
+    with observing(observed_by, settings) as observed, follow_phases(clock, show=show_phases) as begin:
         processor = DataProcessor(
             contract,
             engine=engine.value if engine else None,
@@ -143,20 +152,25 @@ def run_command(
             approval_required=approval_required,
             approval_file=approval_file,
         )
-        with processor:
-            if wanted.backfills:
-                raise typer.Exit(run_backfill(processor, wanted, output, begin))
-            arguments = wanted.arguments(processor)
+        told_to = processor.contract, processor.engine_name, observed.watchers, SystemClock()
+        with processor, telling_alone(*told_to) as results:
+            arguments = {} if wanted.backfills else wanted.arguments(processor)
             in_parts = settings.max_files_per_batch is not None and not once and not arguments
-            results = list(processor.run_all()) if in_parts else [processor.run(**arguments)]
+            if wanted.backfills:
+                code = run_backfill(processor, wanted, output, begin, results)
+            else:
+                results += processor.run_all() if in_parts else [processor.run(**arguments)]
+                code = max(EXIT_CODES[result.status] for result in results)
             begin("stopping the engine")
+    if wanted.backfills:
+        raise typer.Exit(code)
     told = [result.to_dict() for result in results]
     if output is OutputFormat.JSON:
         print_json(told if in_parts else told[0])
     else:
         _print_results(told, clock.seconds if show else None)
     tell_held((each["held"] for each in told if each.get("held")), approval_file)
-    raise typer.Exit(max(EXIT_CODES[result.status] for result in results))
+    raise typer.Exit(code)
 
 
 def start_log(settings: Settings, *, quiet: bool, debug: bool, form: LogForm = LogForm.TEXT) -> None:

@@ -16,6 +16,7 @@ from lakelogic.cli.render import print_json, print_table
 
 if TYPE_CHECKING:
     from lakelogic.run.processor import DataProcessor
+    from lakelogic.run.result import RunResult
     from lakelogic.run.windows import Span
 
 
@@ -147,14 +148,19 @@ def _require(start: str | None, end: str | None, start_option: str, end_option: 
 
 
 def run_backfill(
-    processor: DataProcessor, wanted: WindowOptions, output: OutputFormat, begin: Callable[[str], None]
+    processor: DataProcessor,
+    wanted: WindowOptions,
+    output: OutputFormat,
+    begin: Callable[[str], None],
+    results: list[RunResult],
 ) -> int:
-    """Run the slices and tell of each; gives the exit code."""
+    """Run the slices, tell of each and add it to the results; gives the exit code."""
     span = wanted.span()
     assert span is not None and span.last is not None
     told = []
     slices = processor.backfill(span.first, span.last, wanted.granularity, only_gaps=wanted.fill_gaps)  # type: ignore[arg-type]
     for window, result in slices:
+        results.append(result)
         told.append({"window": str(window), **result.to_dict()})
         begin(f"window {window} is done")
     if output is OutputFormat.JSON:

@@ -84,7 +84,8 @@ class Story:
             self._contracts[outcome.dataset] = _ended(self._contracts[outcome.dataset], outcome, at)
 
     def pipeline_ended(self, ending: Ending) -> None:
-        code = None if ending.interrupted or ending.result.interrupted else ending.result.exit_code
+        over = not (ending.interrupted or ending.result.interrupted)
+        code = (ending.exit_code or ending.result.exit_code) if over else None
         status = INTERRUPTED if code is None else _OF_EXIT_CODE.get(code, "failed")
         with self._lock:
             assert self._run is not None

@@ -58,6 +58,7 @@ class Ending:
     result: PipelineResult  # with the outcomes that there are: an interrupted run has not one for each job
     finished_at: datetime
     interrupted: bool = False
+    exit_code: int | None = None  # where it is another than the result says
 
 
 class Watcher(Protocol):

@@ -339,3 +339,37 @@ def send_when_awaited(number: signal.Signals, before: Any) -> None:
     while signal.getsignal(number) is before:
         time.sleep(0.01)
     os.kill(os.getpid(), number)
+
+
+def test_a_contract_that_is_run_alone_tells_of_itself_too(
+    registry: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(contract: str, *options: str) -> int:
+        outputs = (
+            "--summary-path",
+            "s.json",
+            "--metrics-path",
+            "m.json",
+            "--report",
+            "junit=j.xml",
+            "--report",
+            "github",
+        )
+        monkeypatch.setattr(sys, "argv", ["lakelogic", "run", contract, "--engine", "duckdb", *outputs, *options])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(str(ended.value.code))
+
+    assert run("contracts/bronze_e000.yaml") == 0
+    (told,) = json.loads(Path("s.json").read_text())["contracts"]
+    assert (told["dataset"], told["status"], told["rows_read"]) == ("bronze_e000", "succeeded", 3)
+    assert "lakelogic_rows_read" in Path("m.json").read_text()
+    assert "::" not in capsys.readouterr().err
+    assert run("contracts/bronze_e001.yaml") == 4
+    assert Xml.parse("j.xml").getroot().get("failures") == "1"
+    assert "::error file=contracts/bronze_e001.yaml,line=" in capsys.readouterr().err
+    Path("contracts/bronze_e000.yaml").write_text("dataset: bronze_e000\nsource: { pat: x }\n")
+    assert run("contracts/bronze_e000.yaml") == 2
+    summary = json.loads(Path("s.json").read_text())
+    assert (summary["status"], summary["exit_code"]) == ("refused", 2)
+    assert "::error file=contracts/bronze_e000.yaml,line=2,col=" in capsys.readouterr().err
