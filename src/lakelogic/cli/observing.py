@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from lakelogic.driver.story import Story
     from lakelogic.driver.watch import Watcher
     from lakelogic.record.summary_table import SummaryTable
+    from lakelogic.run.processor import DataProcessor
+    from lakelogic.run.result import RunResult
 
 _PANEL = "Who else is told"
 _PORTS = {"prometheus": 9100, "statsd": 8125}
@@ -158,6 +160,18 @@ class Observed:
 
     watchers: tuple[Watcher, ...]
     story: Story
+
+    @contextmanager
+    def telling_alone(self, processor: DataProcessor) -> Iterator[list[RunResult]]:
+        """Tell of one contract, whose results are added to the list; not where nobody but the story would hear it."""
+        from lakelogic.core.clock import SystemClock
+        from lakelogic.driver.alone import telling_alone
+
+        if len(self.watchers) < 2:
+            yield []
+            return
+        with telling_alone(processor.contract, processor.engine_name, self.watchers, SystemClock()) as results:
+            yield results
 
 
 @contextmanager

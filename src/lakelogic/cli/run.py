@@ -116,9 +116,7 @@ def run_command(
       lakelogic run contract.yaml --remote sc://spark.example:15002 --wait 600
     """
     from lakelogic.cli.progress import PhaseClock, follow_phases
-    from lakelogic.core.clock import SystemClock
     from lakelogic.core.settings import read_settings
-    from lakelogic.driver.alone import telling_alone
     from lakelogic.run.processor import DataProcessor
 
     wanted = WindowOptions(
@@ -152,8 +150,7 @@ def run_command(
             approval_required=approval_required,
             approval_file=approval_file,
         )
-        told_to = processor.contract, processor.engine_name, observed.watchers, SystemClock()
-        with processor, telling_alone(*told_to) as results:
+        with processor, observed.telling_alone(processor) as results:
             arguments = {} if wanted.backfills else wanted.arguments(processor)
             in_parts = settings.max_files_per_batch is not None and not once and not arguments
             if wanted.backfills:
