@@ -79,6 +79,8 @@ class LoggedRun:
             "contract_version": record.contract_version,
             "fingerprint": record.fingerprint,
             "policy_packs": json.loads(record.policy_packs) if record.policy_packs else [],
+            "digest": record.digest,
+            "approved_by": record.approved_by,
             "window": _window(record),
             "source": {
                 "path": record.source,

@@ -47,6 +47,9 @@ def _facts(run: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "pack", f"{pack['name']} ({pack['file']}, {pack['digest']})"
     if run["reason"]:
         yield "reason", run["reason"]
+    for what, value in (("digest", run["digest"]), ("approved by", run["approved_by"])):
+        if value:
+            yield what, value
     for name in ("target", "quarantine"):
         if run[name]["version"] is not None:
             yield name, f"{run[name]['path']} (version {run[name]['version']})"

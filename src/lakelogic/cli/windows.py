@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lakelogic.cli.approvals import tell_held
 from lakelogic.cli.options import OutputFormat
 from lakelogic.cli.outcomes import EXIT_CODES
 from lakelogic.cli.render import print_json, print_table
@@ -168,6 +169,7 @@ def run_backfill(
     else:
         rows = [[run["window"], run["status"], *_counts(run)] for run in told]
         print_table(("window", "status", "read", "accepted", "quarantined"), rows, right="read accepted quarantined")
+    tell_held((run["held"] for run in told if run.get("held")), None)
     return max((EXIT_CODES[run["status"]] for run in told), default=0)
 
 

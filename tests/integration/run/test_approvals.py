@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from lakelogic.core.clock import FixedClock
 from lakelogic.core.errors import ContractError, RunError
 from lakelogic.core.events import Event
 from lakelogic.core.settings import Settings
+from lakelogic.core.window import window_of_days
 from lakelogic.record.approval_file import Approval, add_approval, parse_approvals, read_approvals
 from lakelogic.record.run_log import read_events, read_rules, read_runs, read_steps
 from lakelogic.run.approvals import new_drift
@@ -215,6 +216,21 @@ def test_a_full_load_is_published_as_it_was_approved_and_not_held_again(tmp_path
     orders.approve(held)
     assert (orders.run().approved_by, orders.ids(), orders.statuses) == ("ann", [1, 2], ["held", "succeeded"])
     assert orders.run().held.run_id != held.run_id
+
+
+def test_a_run_for_another_window_publishes_what_is_approved_and_then_does_its_own(tmp_path: Path) -> None:
+    text = CONTRACT.replace("{ name: amount,", "{ name: day, type: date }, { name: amount,")
+    text = text.replace(", load_mode: incremental", "")
+    how = "strategy: overwrite, reprocess: { date_column: day }, target_path: lake/orders"
+    orders = Dataset(tmp_path, text.replace("target_path: lake/orders", how))
+    orders.land("1.csv", "id,day,amount\n1,2026-03-01,-1\n2,2026-03-01,20\n3,2026-03-02,30\n")
+    first, second = window_of_days(date(2026, 3, 1)), window_of_days(date(2026, 3, 2))
+    held = orders.run(window=first).held
+    assert orders.run(window=second).held.run_id == held.run_id and orders.ids() == []
+    orders.approve(held)
+    result = orders.run(window=second)
+    assert (result.status, result.approved_by, orders.ids()) == ("succeeded", None, [2, 3])
+    assert orders.statuses == ["held", "succeeded", "succeeded"]
 
 
 def test_upkeep_leaves_a_held_batch_alone_and_a_reset_discards_it(orders: Dataset) -> None:

@@ -51,6 +51,9 @@ def test_a_pipeline_holds_prints_the_entry_and_publishes_what_is_approved(lakelo
     run = lakelogic("run", contract, *asked)
     assert (run.code, json.loads(run.stdout)["approved_by"]) == (0, "ann")
     assert DeltaTable(str(tmp_path / "lake" / "orders")).to_pyarrow_table()["id"].to_pylist() == [1]
+    shown = lakelogic("runs", "show", held["run_id"], contract).stdout
+    assert f"digest      {held['digest']}" in shown and "approved by ann" in shown
+    assert "an earlier attempt at this run held" in shown
     assert "nothing of" in lakelogic("approvals", "list", contract).stderr
 
 
