@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 
 from rich.console import Console, Group, RenderableType
@@ -71,8 +71,10 @@ def draw_progress(run: PipelineRun, height: int) -> RenderableType:
     table.add_column(no_wrap=True, overflow="ellipsis", max_width=_NAME_WIDTH)
     # The last one takes what is left: a long reason is cut, not the names beside it.
     table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    not_over = {each.dataset for each in (*running, *waiting)}
+    waiting.sort(key=lambda each: len(_awaited(each, not_over)))
     for contract in _best(run, running, bad, waiting, room):
-        table.add_row(*_line(contract, run))
+        table.add_row(*_line(contract, not_over))
     return Group(table, _bar(run), _counts(run))
 
 
@@ -82,20 +84,19 @@ def _best(
     """Those that matter most, as many as there is room for: at work, gone wrong, just done, and next in line."""
     done = [each for each in run.contracts if each.ended_well and each.finished_at and each.started_at]
     done.sort(key=lambda each: str(each.finished_at))
-    waiting = sorted(waiting, key=lambda each: len(_awaited(each, run)))
     above = [*bad[-max(room // 4, 1) :], *done[-_DONE_SHOWN:]]
     above = above[max(len(above) + len(running) - room, 0) :] if len(running) < room else []
     left = max(room - len(above) - len(running), 0)
     return [*above, *running[:room], *waiting[:left]]
 
 
-def _line(contract: ContractRun, run: PipelineRun) -> tuple[Text, Text, Text]:
+def _line(contract: ContractRun, not_over: Collection[str]) -> tuple[Text, Text, Text]:
     style = STYLES.get(contract.status, "")
     name = Text(contract.dataset)
     if contract.status == RUNNING:
         return Text("running", style=style), name, Text(told_seconds(contract.duration_s))
     if contract.status == WAITING:
-        awaited = _awaited(contract, run)
+        awaited = _awaited(contract, not_over)
         more = f" and {len(awaited) - _AWAITED_SHOWN} more" if len(awaited) > _AWAITED_SHOWN else ""
         told = f"for {', '.join(awaited[:_AWAITED_SHOWN])}{more}" if awaited else "for a free worker"
         return Text("waiting", style=style), Text(contract.dataset, style="dim"), Text(told, style="dim")
@@ -104,9 +105,8 @@ def _line(contract: ContractRun, run: PipelineRun) -> tuple[Text, Text, Text]:
     return Text(told_status(contract.status), style=style), name, Text(contract.reason or "", style=style)
 
 
-def _awaited(contract: ContractRun, run: PipelineRun) -> list[str]:
-    open_ones = {each.dataset for each in run.contracts if each.status in (WAITING, RUNNING)}
-    return [name for name in dict.fromkeys((*contract.needs, *contract.after)) if name in open_ones]
+def _awaited(contract: ContractRun, not_over: Collection[str]) -> list[str]:
+    return [name for name in dict.fromkeys((*contract.needs, *contract.after)) if name in not_over]
 
 
 def _told_rows(contract: ContractRun) -> str:
