@@ -13,7 +13,8 @@ DOCS = Path(__file__).parent
 MARK = "<!-- settings -->"
 COMMANDS = (
     "run", "validate", "explain", "dag", "pipeline", "ddl", "maintain", "reset", "reload", "dates", "schema",
-    "init", "doctor", "setup", "runs list", "runs show", "approvals list", "approvals approve", "approvals discard",
+    "init", "bootstrap", "doctor", "setup", "runs list", "runs show",
+    "approvals list", "approvals approve", "approvals discard",
 )  # fmt: skip
 
 

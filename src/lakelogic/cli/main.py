@@ -13,6 +13,7 @@ import typer
 
 from lakelogic.cli import (
     approvals,
+    bootstrap,
     dag,
     dates,
     ddl,
@@ -52,6 +53,7 @@ app.command("reload")(reset.reload_command)
 app.command("dates")(dates.dates_command)
 app.command("schema")(schema.schema_command)
 app.command("init")(init.init_command)
+app.command("bootstrap")(bootstrap.bootstrap_command)
 app.command("doctor")(doctor.doctor_command)
 app.command("setup")(setup.setup_command)
 app.add_typer(runs.app, name="runs")

@@ -16,7 +16,7 @@ from lakelogic.core.slices import Slice
 from lakelogic.engine.duckdb.failures import translated
 from lakelogic.engine.duckdb.files import read_rejected, read_staged, write_files
 from lakelogic.engine.duckdb.kept_links import keep_link
-from lakelogic.engine.duckdb.reader import inspect_source, link_columns, read_source
+from lakelogic.engine.duckdb.reader import inspect_source, link_columns, sample_source
 from lakelogic.engine.duckdb.refusals import find_plan_refusals
 from lakelogic.engine.duckdb.relations import Relations, open_relations
 from lakelogic.engine.duckdb.session import Session
@@ -58,9 +58,7 @@ class DuckDbEngine:
 
     def sample(self, spec: ReadSpec, slice: Slice, rows: int) -> pa.Table:
         with self._call("looking at some rows") as relations:
-            return self._session.query(
-                f"SELECT * FROM ({read_source(relations, spec, slice).sql}) LIMIT {rows}"
-            ).to_arrow_table()
+            return sample_source(relations, spec, slice, rows)
 
     def inspect_link(self, link: LinkRead) -> tuple[Column, ...]:
         with self._call(f"looking at link `{link.name}`") as relations:

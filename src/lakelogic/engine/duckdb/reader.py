@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
 import pyarrow.dataset as ds
 
 from lakelogic.core.errors import CapabilityError, PlanError, RunError
@@ -64,6 +65,22 @@ def read_source(relations: Relations, spec: ReadSpec, slice_: Slice) -> Read:
     names = visible_names([name for name, _ in relations.describe(rows)], spec)
     kept = [name for name in names if name != SOURCE_COLUMN and (spec.columns is None or name in spec.columns)]
     return Read(f"SELECT {', '.join(map(quote, [*kept, SOURCE_COLUMN]))} FROM ({rows})")
+
+
+def sample_source(relations: Relations, spec: ReadSpec, slice_: Slice, rows: int) -> pa.Table:
+    """Some rows as they are read; texts do not go through DuckDB, for which `Id` and `id` are one name."""
+    if spec.format not in TEXT_FORMATS:
+        source = read_source(relations, spec, slice_).sql
+        return relations.session.query(f"SELECT * FROM ({source}) LIMIT {rows}").to_arrow_table()
+    paths = filled_files(slice_)
+    stream = TextSource(spec, paths, tuple(visible_names(text_names(spec, paths), spec))).open()
+    batches, found = [], 0
+    for batch in stream:
+        batches.append(batch)
+        found += batch.num_rows
+        if found >= rows:
+            break
+    return pa.Table.from_batches(batches, stream.schema).slice(0, rows)
 
 
 def read_link(relations: Relations, link: LinkRead) -> str:
