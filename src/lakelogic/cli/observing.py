@@ -181,6 +181,7 @@ def observing(
     """Watch for the length of a run; mistakes that are found before it begins are told too."""
     from lakelogic.core.clock import SystemClock
     from lakelogic.core.errors import LakeLogicError
+    from lakelogic.core.pipeline_run import INTERRUPTED
     from lakelogic.driver.outputs import Sent, Served, last_successes
     from lakelogic.driver.story import Story
 
@@ -197,7 +198,9 @@ def observing(
         watchers.append(Sent(story, *place, timed))
     try:
         yield Observed(tuple(watchers), story)
-        linger(served, options.metrics_linger)
+        # Whoever stopped the run wants the process to end.
+        if story.begun and story.picture().status != INTERRUPTED:
+            linger(served, options.metrics_linger)
     except LakeLogicError as error:
         if not story.begun:
             _tell_refusal(story, final, error, timed)
