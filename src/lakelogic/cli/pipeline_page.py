@@ -132,6 +132,8 @@ def _attention(run: PipelineRun) -> Iterator[RenderableType]:
             yield _went_wrong(contract, behind.get(contract.dataset, []))
     for reason, datasets in alone.items():
         yield _hanging("yellow", f"{_names(datasets)} held back", redact(reason))
+    if run.status != "succeeded":
+        yield Text("then the same command with --resume goes on with what is left", style="dim")
 
 
 def _causes(contract: ContractRun, known: dict[str, ContractRun]) -> list[str]:

@@ -66,7 +66,8 @@ def test_the_page_has_layers_totals_and_what_needs_attention() -> None:
 def test_a_long_reason_is_indented_and_says_what_to_do() -> None:
     lines = shown(draw_pipeline(finished()))
     start = next(number for number, line in enumerate(lines) if line.startswith("  • bronze_orders failed (LL430):"))
-    told = lines[start + 1 : lines.index("Quarantine") - 1]
+    told = lines[start + 1 : lines.index("Quarantine") - 2]
+    assert lines[lines.index("Quarantine") - 2] == "  then the same command with --resume goes on with what is left"
     assert all(line.startswith(("    ", "  • ")) for line in told)
     text = " ".join(" ".join(told).split())
     assert "hint: look at the network at orders.yaml:4:3 next: lakelogic run 'odd name.yaml' --debug" in text
