@@ -52,6 +52,9 @@ CACHED = f"lakelogic-driver {REGISTRY} --layers silver --cache-references"
 SCRAPED = f"""lakelogic-driver {ALL_REGISTRIES} \
 --metrics-backend prometheus --metrics-host 0.0.0.0 --metrics-port 9100"""
 
+BOOTSTRAP = f"""lakelogic bootstrap --landing {EXAMPLE}/data/bronze --output-dir {EXAMPLE}/bootstrap_contracts \
+--registry {EXAMPLE}/bootstrap_contracts/_registry.yaml --format csv --pattern "*.csv" """
+
 Row = tuple[Any, ...]
 
 
@@ -112,7 +115,7 @@ class Estate:
     def leave_to_duckdb(self, *folders: str) -> None:
         """Say in the contracts of some folders that DuckDB runs them."""
         for folder in folders:
-            for file in (self.example / "contracts" / "insurance" / folder).glob("[!_]*.yaml"):
+            for file in (self.example / "contracts" / folder).glob("[!_]*.yaml"):
                 file.write_text(file.read_text(encoding="utf-8") + "engine: duckdb\n", encoding="utf-8")
 
     def column(self, table: str, name: str) -> list[Any]:
@@ -134,7 +137,7 @@ def _plain(value: object) -> object:
 
 def copy_estate(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Estate:
     """The example without what runs of it left."""
-    ignored = shutil.ignore_patterns("output", "bronze_contracts", "__pycache__")
+    ignored = shutil.ignore_patterns("output", "bootstrap_contracts", "__pycache__")
     shutil.copytree(REPO / EXAMPLE, folder / EXAMPLE, ignore=ignored)
     shutil.rmtree(folder / EXAMPLE / "data" / "bronze", ignore_errors=True)
     shutil.copytree(REPO / "policy_packs", folder / "policy_packs")
