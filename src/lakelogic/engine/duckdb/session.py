@@ -20,6 +20,9 @@ from lakelogic.engine.local.masking import mask_calls
 
 _ARROW = {"VARCHAR": pa.string(), "BOOLEAN": pa.bool_()}
 _DECIMAL_CALL = re.compile(r"ll_(?:cast|from_text)_decimal_(\d+)_(\d+)", re.IGNORECASE)
+_CALL = re.compile(r"\bll_\w+", re.IGNORECASE)
+_REFUSE = {"ll_refuse(what)": "error(concat('the DuckDB engine cannot compute ', what))"}
+_MACROS = {head.split("(")[0]: (head, body) for head, body in {**_REFUSE, **CAST_MACROS, **FUNCTION_MACROS}.items()}
 
 
 class Session:
@@ -38,9 +41,6 @@ class Session:
         self._mounted = False
         for name, (function, takes, gives) in {**CALLS, **mask_calls(keys)}.items():
             self._register(name, function, takes, gives, pure=name not in {"LAKELOGIC_ENCRYPT"})
-        self._define("ll_refuse(what)", "error(concat('the DuckDB engine cannot compute ', what))")
-        for head, body in {**CAST_MACROS, **FUNCTION_MACROS}.items():
-            self._define(head, body)
 
     def mount_stores(self) -> None:
         """Have addresses of object stores readable."""
@@ -51,7 +51,7 @@ class Session:
             self._mounted = True
 
     def run(self, sql: str) -> Any:
-        """Execute one statement, after defining the decimal casts that it calls."""
+        """Execute one statement, after defining the macros that it calls."""
         self._prepare(sql)
         return self.connection.execute(sql)
 
@@ -61,18 +61,23 @@ class Session:
         return self.connection.sql(sql)
 
     def _prepare(self, sql: str) -> None:
+        """Define what a text calls and the session does not have yet; all of them would take a third of a second."""
         for precision, scale in set(_DECIMAL_CALL.findall(sql)):
             for head, body in decimal_macros(int(precision), int(scale)).items():
-                if head not in self._defined:
-                    self._define(head, body)
+                self._define(head, body)
+        for name in sorted({name.lower() for name in _CALL.findall(sql)} & _MACROS.keys()):
+            self._define(*_MACROS[name])
 
     def close(self) -> None:
         self.connection.close()
         self._spill.cleanup()
 
     def _define(self, head: str, body: str) -> None:
-        self.connection.execute(f"CREATE TEMP MACRO {head} AS ({body})")
+        if head in self._defined:
+            return
         self._defined.add(head)
+        self._prepare(body)  # what it calls comes first
+        self.connection.execute(f"CREATE TEMP MACRO {head} AS ({body})")
 
     def _register(
         self, name: str, function: Callable[..., object], takes: tuple[str, ...], gives: str, *, pure: bool
