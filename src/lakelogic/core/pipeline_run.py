@@ -59,7 +59,7 @@ class ContractRun:
     duration_s: float | None = None
     rows: RowCounts = RowCounts()
     run_ids: tuple[str, ...] = ()
-    failed_rules: tuple[tuple[str, int], ...] = ()  # row rules and how many rows failed them, most first
+    failed_rules: tuple[tuple[str, int], ...] = ()  # rules that set rows aside, and how many, most first
     reason: str | None = None
     problem: Problem | None = None
     last_success_at: datetime | None = None  # of any run, this one included; None: never, or not known

@@ -80,6 +80,9 @@ def ready(registry: Path) -> Prepared:
 
 
 def test_every_output_tells_the_same_story_of_a_run_that_failed(registry: Path, driver: Any) -> None:
+    silver_file = registry.parent / "silver_e000.yaml"
+    small = ', { name: small, sql: "amount < 0", severity: warning }] }'
+    silver_file.write_text(silver_file.read_text().replace('sql: "amount > 0" }] }', f'sql: "amount > 0" }}{small}'))
     code, out, err = driver(
         "--registry", "contracts/_registry.yaml", "--engine", "duckdb", "--continue-on-error", "--output", "json",
         "--summary-path", "out/run.json", "--metrics-path", "out/deep/metrics.json",
@@ -96,7 +99,7 @@ def test_every_output_tells_the_same_story_of_a_run_that_failed(registry: Path, 
     told = {each["dataset"]: each for each in summary["contracts"]}
     silver = told["silver_e000"]
     assert (silver["rows_read"], silver["rows_accepted"], silver["rows_quarantined"]) == (3, 2, 1)
-    assert silver["failed_rules"] == [{"name": "positive", "failed": 1}]
+    assert silver["failed_rules"] == [{"name": "positive", "failed": 1}], "a warning sets no row aside"
     assert (silver["layer"], silver["domain"], silver["needs"]) == ("silver", "sales", ["ref_countries", "bronze_e000"])
     assert told["bronze_e001"]["error"]["code"] == "LL430"
     assert "upstream `bronze_e001` failed" in told["gold_e001"]["reason"]
