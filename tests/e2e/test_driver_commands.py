@@ -10,10 +10,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import yaml
 from tests.e2e.insurance_estate import (
     APPROVAL,
     BACKFILL,
+    BOOTSTRAP,
     CACHED,
+    EXAMPLE,
     OBSERVED,
     ONE_ENTITY,
     ONE_FILE,
@@ -133,3 +136,12 @@ def test_what_failed_is_resumed_and_what_a_gate_holds_waits_for_its_approval(est
     before = {name: estate.rows(f"silver/{name}") for name in ("customers", "policies", "claims")}
     assert estate.run(CACHED) == 0
     assert {name: estate.rows(f"silver/{name}") for name in before} == before
+
+
+def test_contracts_can_be_had_from_the_landing_zone(estate: Estate) -> None:
+    assert estate.run(BOOTSTRAP) == 0
+    made = f"{EXAMPLE}/bootstrap_contracts"
+    registry = yaml.safe_load((estate.folder / made / "_registry.yaml").read_text(encoding="utf-8"))
+    assert len(registry["entries"]) == 3, "files that differ by their day are one dataset"
+    assert estate.run(f"lakelogic validate {made}") == 0
+    assert estate.run(f"lakelogic-driver --registry {made}/_registry.yaml") == 0
