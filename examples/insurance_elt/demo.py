@@ -64,14 +64,14 @@ def show_quarantine(console: Console) -> None:
         bad = rows(f"{name}_quarantine")
         counted = Counter(reason for row in bad for reason in row["_lakelogic_errors"])
         for reason, number in counted.most_common(4):
-            example = next(row for row in bad if reason in row["_lakelogic_errors"])
+            example = min((row for row in bad if reason in row["_lakelogic_errors"]), key=_id)
             lines.append([name.split("/")[1], number, reason, " ".join(example["_lakelogic_categories"]), _id(example)])
     note = "Nothing is dropped: each row lies beside its table as it was read, with every reason."
     draw(console, "Why rows were set aside", ["table", "rows", "reason", "category", "for example"], lines, note)
 
 
-def _id(row: Row) -> object:
-    own = [row[name] for name in ("claim_id", "policy_id", "customer_id") if row.get(name)]
+def _id(row: Row) -> str:
+    own = [str(row[name]) for name in ("claim_id", "policy_id", "customer_id") if row.get(name)]
     return own[0] if own else "(no key)"
 
 
