@@ -51,6 +51,7 @@ from lakelogic.cli.options import (
 )
 from lakelogic.cli.packs import PolicyPack, PolicyPackDir, pack_choice
 from lakelogic.cli.render import print_json, print_table
+from lakelogic.cli.resilience import Grace, IgnoreBreaker, Retries, Timeout, read_limits, stopped_by_signals
 from lakelogic.cli.resuming import Resume, StatePath, continue_run
 from lakelogic.cli.run import Master, Remote, Wait, start_log
 from lakelogic.cli.windows import (
@@ -125,6 +126,10 @@ def pipeline_command(
     log_format: LogFormat = LogForm.TEXT,
     state_path: StatePath = None,
     resume: Resume = False,
+    retries: Retries = None,
+    timeout: Timeout = None,
+    grace: Grace = "25s",
+    ignore_circuit_breaker: IgnoreBreaker = False,
     summary_path: SummaryPath = None,
     summary_table: SummaryTableName = None,
     summary_backend: SummaryBackend = None,
@@ -141,8 +146,9 @@ def pipeline_command(
     """Run the contracts of registries, each after those that it builds on, several at once.
 
     A contract whose upstream failed, was stopped by a gate or was held back is held back too, and the run log says
-    why. Exit codes: 0 all is well, 2 a mistake in a file or an option, 4 a contract failed, 5 a gate said no
-    or an approval is waited for.
+    why. SIGTERM or Ctrl-C: nothing new starts, what publishes is let finish, what still reads is taken back. Exit
+    codes: 0 all is well, 2 a mistake in a file or an option, 4 a contract failed, 5 a gate said no or
+    an approval is waited for, 143 or 130 stopped by SIGTERM or Ctrl-C.
 
     \b
     Examples:
@@ -175,12 +181,15 @@ def pipeline_command(
         raise typer.BadParameter("name a registry with --registry, or a folder")
     settings = read_settings(os.environ)
     start_log(settings, quiet=quiet, debug=debug, form=log_format)
+    limits = read_limits(retries, timeout, grace)
     check_approval_file(approval_file)
     request = replace(
         _request(settings, windows, engine.value if engine else None, wait),
         approval_required=approval_required,
         approval_file=approval_file,
         cache_references=cache_references,
+        limits=limits,
+        ignore_breaker=ignore_circuit_breaker,
         tracebacks=debug,
     )
     order = Order(max_workers, strict_layer_order, continue_on_error)
@@ -190,7 +199,8 @@ def pipeline_command(
     loading = Wanted(env, stage, tuple(overrides or ()), packs=packs)
     files = (*(paths or ()), *named)
     live = not (quiet or debug or dry_run or output is OutputFormat.JSON or log_format is LogForm.JSON)
-    with observing(told if not dry_run else ObservingOptions(), settings, live=live) as observed:
+    observing_ = observing(told if not dry_run else ObservingOptions(), settings, live=live)
+    with stopped_by_signals(request.stop, limits.grace) as signals, observing_ as observed:
         estate = read_estate(paths or (), registries=named, env=env, stage=stage, settings=settings, packs=known)
         prepared = prepare(estate, chosen, request, order, loading)
         going_on = continue_run(prepared, request, chosen, loading, files=files, state_path=state_path, resume=resume)
@@ -203,7 +213,7 @@ def pipeline_command(
         )
         _print_result(result, observed.story.picture(), output)
         tell_held((each.held.to_dict() for each in result.outcomes.values() if each.held), approval_file)
-    raise typer.Exit(result.exit_code)
+    raise typer.Exit((result.unfinished and signals.exit_code) or result.exit_code)
 
 
 def _request(settings: Settings, windows: WindowOptions, engine: str | None, wait_s: float) -> Request:

@@ -27,6 +27,7 @@ from lakelogic.cli.options import (
 from lakelogic.cli.outcomes import EXIT_CODES
 from lakelogic.cli.packs import PolicyPack, PolicyPackDir
 from lakelogic.cli.render import print_json
+from lakelogic.cli.resilience import Grace, Retries, Timeout, read_limits, stopped_by_signals
 from lakelogic.cli.windows import (
     BackfillEnd,
     BackfillGranularity,
@@ -91,6 +92,9 @@ def run_command(
     once: Once = False,
     approval_required: ApprovalRequired = False,
     approval_file: ApprovalFile = None,
+    retries: Retries = None,
+    timeout: Timeout = None,
+    grace: Grace = "25s",
     output: Output = OutputFormat.TABLE,
     show: Show = False,
     quiet: Quiet = False,
@@ -114,9 +118,13 @@ def run_command(
       lakelogic run contract.yaml --max-files-per-batch 10000
       lakelogic run contract.yaml --approval-required --approval-file approvals.yaml
       lakelogic run contract.yaml --remote sc://spark.example:15002 --wait 600
+      lakelogic run contract.yaml --retries 3 --timeout 30m
     """
     from lakelogic.cli.progress import PhaseClock, follow_phases
     from lakelogic.core.settings import read_settings
+    from lakelogic.core.stopping import Stop
+    from lakelogic.run.guard import Guard
+    from lakelogic.run.patience import patience_of
     from lakelogic.run.processor import DataProcessor
 
     wanted = WindowOptions(
@@ -131,9 +139,9 @@ def run_command(
         settings = replace(settings, max_files_per_batch=max_files_per_batch)
     start_log(settings, quiet=quiet, debug=debug, form=log_format)
     check_approval_file(approval_file)
-    clock = PhaseClock()
-    show_phases = not quiet and not debug
-    with observing(observed_by, settings) as observed, follow_phases(clock, show=show_phases) as begin:
+    clock, stop, limits = PhaseClock(), Stop(), read_limits(retries, timeout, grace)
+    stopping, phases = stopped_by_signals(stop, limits.grace), follow_phases(clock, show=not quiet and not debug)
+    with stopping, observing(observed_by, settings) as observed, phases as begin:
         processor = DataProcessor(
             contract,
             engine=engine.value if engine else None,
@@ -149,6 +157,7 @@ def run_command(
             settings=settings,
             approval_required=approval_required,
             approval_file=approval_file,
+            guard=lambda loaded: Guard(patience_of(loaded, limits), stop),
         )
         with processor, observed.telling_alone(processor) as results:
             arguments = {} if wanted.backfills else wanted.arguments(processor)

@@ -32,7 +32,6 @@ _UNSUPPORTED = (
     Refusal("materialization.format", ("iceberg",), f"use `delta`; {_ICEBERG}"),
     Refusal("materialization.unknown_member", built_for=("scd2",)),
     Refusal("notifications"),
-    Refusal("resilience"),
     Refusal("tests"),
 )
 

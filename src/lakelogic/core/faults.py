@@ -1,13 +1,15 @@
 """Named points at which a test can stop the process, to prove that a rerun repairs what was left.
 
 ``LAKELOGIC_FAULT=<point>[:<nth>]`` ends the process with SIGKILL when the point is reached for the nth time
-(default 1); with ``LAKELOGIC_FAULT_MODE=raise`` it raises OSError instead, as a failing disk would.
+(default 1); with ``LAKELOGIC_FAULT_MODE=raise`` it raises OSError instead, as a failing disk would, and with ``term``
+it sends itself SIGTERM and goes on, as an orchestrator would have it.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections import Counter
 
 # In the order in which a run reaches them.
@@ -45,6 +47,7 @@ _KNOWN = (
 )
 
 _reached: Counter[str] = Counter()
+_counting = threading.Lock()
 
 
 def fault_point(name: str) -> None:
@@ -59,9 +62,11 @@ def fault_point(name: str) -> None:
         raise ValueError(f"LAKELOGIC_FAULT names no fault point: `{point}`; known: {', '.join(_KNOWN)}")
     if point != name:
         return
-    _reached[name] += 1
-    if _reached[name] != int(nth or 1):
-        return
-    if os.environ.get("LAKELOGIC_FAULT_MODE") == "raise":
+    with _counting:
+        _reached[name] += 1
+        if _reached[name] != int(nth or 1):
+            return
+    mode = os.environ.get("LAKELOGIC_FAULT_MODE")
+    if mode == "raise":
         raise OSError(f"fault injected at {name}")
-    os.kill(os.getpid(), signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGTERM if mode == "term" else signal.SIGKILL)

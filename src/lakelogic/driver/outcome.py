@@ -101,6 +101,11 @@ class PipelineResult:
         return any(outcome.interrupted for outcome in self.outcomes.values())
 
     @property
+    def unfinished(self) -> bool:
+        """Whether something did not end well, however."""
+        return not all(outcome.good for outcome in self.outcomes.values())
+
+    @property
     def exit_code(self) -> int:
         """4 where a contract failed, 5 where only gates said no, 0 where all is well."""
         statuses = {outcome.status for outcome in self.outcomes.values()}

@@ -8,10 +8,12 @@ from typing import Any
 
 from lakelogic.contract.contract import Contract
 from lakelogic.core.errors import ContractError, PlanError, Problem
+from lakelogic.driver.breaker import find_break
 from lakelogic.driver.checks import check_estate, refuse_mistakes
 from lakelogic.driver.engines import SharedEngines, common_settings
 from lakelogic.driver.estate import Estate
 from lakelogic.driver.graph import Dag, layer_rank
+from lakelogic.driver.held import left_no_record, record_outcomes
 from lakelogic.driver.load_many import Wanted, load_many
 from lakelogic.driver.outcome import Outcome, PipelineResult
 from lakelogic.driver.overrides import concerned
@@ -125,16 +127,30 @@ def run_pipeline(
         def work(name: str) -> Outcome:
             part = Part(run_id, resumed.windows.get(name, ()) if resumed else (), prepared.find)
             asked = prepared.request_for(name, request)
-            return told.run(name, lambda: run_member(contracts[name], asked, engines.open, day, part))
+            broken = None if request.ignore_breaker else find_break(contracts[name], request.settings)
+            if broken is not None:
+                outcome = told.hold(hold_back(contracts[name], broken.message, broken))
+            else:
+                outcome = told.run(name, lambda: run_member(contracts[name], asked, engines.open, day, part))
+            if broken is not None or left_no_record(outcome):
+                record([outcome])
+            return outcome
 
         def skip(name: str, reason: str) -> Outcome:
-            return told.hold(hold_back(contracts[name], request, reason, run_id))
+            return told.hold(hold_back(contracts[name], reason))
+
+        def record(outcomes: Sequence[Outcome]) -> None:
+            record_outcomes(outcomes, contracts, request, run_id)
+
+        def stopped() -> str | None:
+            return f"not started: {request.stop.requested.message}" if request.stop.requested else None
 
         done = resumed.done if resumed else {}
         for name, status in done.items():
             told.hold(Outcome(name, status, DONE_BEFORE))
         try:
-            run_jobs([each for each in prepared.names(order) if each not in done], prepared.rules(order), work, skip)
+            left = [each for each in prepared.names(order) if each not in done]
+            run_jobs(left, prepared.rules(order), work, skip, stopped=stopped, after_holding=record)
         finally:
             references.close()
             engines.close()

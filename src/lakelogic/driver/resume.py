@@ -20,6 +20,7 @@ from lakelogic.driver.outcome import GOOD
 from lakelogic.driver.select import Selection
 from lakelogic.driver.state import PipelineState
 from lakelogic.driver.worker import Request
+from lakelogic.record.journal import open_journal
 from lakelogic.record.run_log import RunRecord, Status, read_runs
 from lakelogic.run.places import find_places
 
@@ -79,7 +80,7 @@ def resume(
     for name, records in logged.items():
         if "--backfill-granularity" in asked:
             windows[name] = tuple(found for record in records if (found := _window(record)))
-        else:
+        elif name not in done and not _is_pending(contracts[name], settings):
             done[name] = "succeeded" if any(record.status == "succeeded" for record in records) else "no_new_data"
     logger.info(f"Resuming pipeline run {state.run_id}: {len(done)} of {len(contracts)} contracts are done")
     return Resumed(state.run_id, state.started_at, done, windows)
@@ -109,6 +110,12 @@ def _logged(run_id: str, contracts: Mapping[str, Contract], settings: Settings) 
             if record.dataset in contracts and record.status in GOOD:
                 found.setdefault(record.dataset, []).append(record)
     return found
+
+
+def _is_pending(contract: Contract, settings: Settings) -> bool:
+    """Whether a batch is published and on record, and yet has to be closed: its run was killed just before."""
+    control = find_places(contract, settings).control
+    return control is not None and open_journal(control).pending() is not None
 
 
 def _window(record: RunRecord) -> Window | None:

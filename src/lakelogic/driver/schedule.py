@@ -43,14 +43,21 @@ def run_jobs(
     rules: Rules,
     work: Callable[[str], Result],
     hold_back: Callable[[str, str], Result],
+    *,
+    stopped: Callable[[], str | None] = lambda: None,
+    after_holding: Callable[[list[Result]], None] = lambda held: None,
 ) -> dict[str, Result]:
-    """Do the work of each job after all that it needs; `hold_back` is told of those that cannot run, and why."""
-    board = _Board(tuple(order), rules, hold_back)
+    """Do the work of each job after all that it needs; `hold_back` is told of those that cannot run, and why.
+
+    Once `stopped` gives a reason nothing new starts. `after_holding` gets those that were held back at one time.
+    """
+    board = _Board(tuple(order), rules, hold_back, stopped)
     with ThreadPoolExecutor(rules.max_workers, thread_name_prefix="lakelogic") as pool:
         running: dict[Future[Result], str] = {}
         try:
             while True:
-                board.hold_back()
+                if held := board.hold_back():
+                    after_holding(held)
                 for name in board.ready(rules.max_workers - len(running)):
                     running[pool.submit(work, name)] = name
                 if not running:
@@ -68,8 +75,14 @@ def run_jobs(
 class _Board(Generic[Result]):
     """Who waits, who has ended."""
 
-    def __init__(self, order: tuple[str, ...], rules: Rules, hold_back: Callable[[str, str], Result]) -> None:
-        self._order, self._rules, self._hold_back = order, rules, hold_back
+    def __init__(
+        self,
+        order: tuple[str, ...],
+        rules: Rules,
+        hold_back: Callable[[str, str], Result],
+        stopped: Callable[[], str | None],
+    ) -> None:
+        self._order, self._rules, self._hold_back, self._stopped = order, rules, hold_back, stopped
         self._waiting = dict.fromkeys(order)
         self._ended: dict[str, Result] = {}
         self._stopped_by: str | None = None
@@ -86,13 +99,17 @@ class _Board(Generic[Result]):
             del self._waiting[name]
         return chosen
 
-    def hold_back(self) -> None:
+    def hold_back(self) -> list[Result]:
         """Take those off the list that cannot run any more; in the order of the graph, so that reasons travel down."""
+        held = []
+        stopped = self._stopped()
         for name in self._order:
-            reason = self._reason(name) if name in self._waiting else None
+            reason = (stopped or self._reason(name)) if name in self._waiting else None
             if reason is not None:
                 del self._waiting[name]
                 self._ended[name] = self._hold_back(name, reason)
+                held.append(self._ended[name])
+        return held
 
     def in_order(self) -> dict[str, Result]:
         return {name: self._ended[name] for name in self._order if name in self._ended}

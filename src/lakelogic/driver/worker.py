@@ -13,16 +13,15 @@ from lakelogic.contract.contract import Contract
 from lakelogic.core.clock import Clock, SystemClock
 from lakelogic.core.errors import LakeLogicError, Problem
 from lakelogic.core.settings import Settings
-from lakelogic.core.versions import find_version
+from lakelogic.core.stopping import Stop
 from lakelogic.core.window import Granularity, Window
 from lakelogic.driver.outcome import Outcome
 from lakelogic.engine.protocol import Engine
-from lakelogic.record.run_log import RunRecord, Status, append_run
+from lakelogic.record.run_log import Status
+from lakelogic.run.guard import Guard
 from lakelogic.run.links import FindContract
-from lakelogic.run.pipeline import new_run_id
-from lakelogic.run.places import find_places
+from lakelogic.run.patience import Limits, patience_of
 from lakelogic.run.processor import DEFAULT_ENGINE, DataProcessor
-from lakelogic.run.recording import describe_packs
 from lakelogic.run.references import ReferenceCache
 from lakelogic.run.result import RunResult
 from lakelogic.run.windows import Span, WindowKind, find_window, plan_backfill
@@ -44,6 +43,9 @@ class Request:
     approval_file: str | None = None
     cache_references: bool = False  # read a link that several contracts have only once
     references: ReferenceCache | None = field(default=None, repr=False)  # of this run, where it caches them
+    limits: Limits = field(default_factory=Limits)
+    ignore_breaker: bool = False  # also start what failed too often
+    stop: Stop = field(default_factory=Stop)  # of the whole pipeline run
     tracebacks: bool = False  # of unexpected errors, in the log: their texts may quote rows
 
     def engine_of(self, contract: Contract) -> str:
@@ -90,8 +92,9 @@ def run_member(
         problem = Problem("LL900", f"unexpected {type(error).__name__}", hint="run it alone with --debug")
     spent = time.monotonic() - begun
     if problem is not None:
-        logger.error(f"'{contract.dataset}' failed: {problem}")
-        return Outcome(contract.dataset, "failed", problem.message, tuple(results), problem, spent)
+        status: Status = "interrupted" if request.stop.requested else "failed"
+        logger.error(f"'{contract.dataset}' {status}: {problem}")
+        return Outcome(contract.dataset, status, problem.message, tuple(results), problem, spent)
     return _outcome(contract, results, spent)
 
 
@@ -110,11 +113,11 @@ def _run(
         wait_s=request.wait_s,
         clock=request.clock,
         open_engine=open_engine,
-        pipeline_run_id=part.pipeline_run_id,
         approval_required=request.approval_required,
         approval_file=request.approval_file,
         references=request.references,
         find_contract=part.find_contract,
+        guard=lambda loaded: Guard(patience_of(loaded, request.limits), request.stop, part.pipeline_run_id),
     )
     with processor:
         windows = request.windows_of(contract, now)
@@ -133,36 +136,7 @@ def _outcome(contract: Contract, results: list[RunResult], spent: float) -> Outc
     return Outcome(contract.dataset, status, last.reason, tuple(results), None, spent)
 
 
-def hold_back(contract: Contract, request: Request, reason: str, pipeline_run_id: str | None = None) -> Outcome:
-    """A contract that is not run: said, and on record."""
+def hold_back(contract: Contract, reason: str, problem: Problem | None = None) -> Outcome:
+    """A contract that is not run, and why."""
     logger.warning(f"'{contract.dataset}' is held back: {reason}")
-    _record_skipped(contract, request, reason, pipeline_run_id)
-    return Outcome(contract.dataset, "skipped", reason)
-
-
-def _record_skipped(contract: Contract, request: Request, reason: str, pipeline_run_id: str | None) -> None:
-    """The run log also tells of contracts that never got to their run; that it cannot must not stop the others."""
-    now = request.clock.now()
-    try:
-        places = find_places(contract, request.settings)
-        if places.state is None or places.target is None:
-            return
-        entry = RunRecord(
-            run_id=new_run_id(now),
-            dataset=contract.dataset,
-            status="skipped",
-            started_at=now,
-            finished_at=now,
-            duration_s=0.0,
-            target=places.target.path,
-            layer=contract.info.target_layer,
-            engine=request.engine_of(contract),
-            lakelogic_version=find_version("lakelogic"),
-            contract_version=contract.version,
-            policy_packs=describe_packs(contract),
-            reason=reason,
-            pipeline_run_id=pipeline_run_id,
-        )
-        append_run(places.state, entry)
-    except LakeLogicError as error:
-        logger.warning(f"'{contract.dataset}' could not be recorded: {error.problem.message}")
+    return Outcome(contract.dataset, "skipped", reason, problem=problem)

@@ -129,4 +129,10 @@ class Engine(Protocol):
     def frame(self, files: StageInput, *, decrypt: Sequence[str] = ()) -> Any:
         """The staged rows as the engine's own frame, for RunResult.good and .bad; `decrypt` these columns."""
 
+    def make_interruptible(self) -> None:
+        """Have `interrupt` reach what the calling thread does from here on."""
+
+    def interrupt(self) -> None:
+        """Break off what is under way, from another thread; it then raises. Does nothing where nothing is."""
+
     def close(self) -> None: ...

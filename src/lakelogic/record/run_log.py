@@ -131,6 +131,13 @@ def append_run(
     write("runs", [{**asdict(run), **stamp}], {**mine, "status": run.status})
 
 
+def append_records(folder: str, runs: Sequence[RunRecord]) -> None:
+    """Write runs that judged no rows, all in one commit."""
+    recorded_at = SystemClock().now()
+    table = open_control_table(os.path.join(folder, "runs"), LOG_TABLES["runs"])
+    append_rows(table, LOG_TABLES["runs"], [{**asdict(run), "recorded_at": recorded_at} for run in runs])
+
+
 def read_runs(
     folder: str,
     *,

@@ -21,6 +21,7 @@ from lakelogic.engine.registry import EngineOptions, open_engine
 from lakelogic.run.approvals import Approvals
 from lakelogic.run.attempt import Attempt
 from lakelogic.run.check import check_frame, check_source
+from lakelogic.run.guard import Guard
 from lakelogic.run.links import FindContract, find_in_registries, resolve_links
 from lakelogic.run.pipeline import RunContext, run_contract
 from lakelogic.run.places import all_paths
@@ -55,11 +56,11 @@ class DataProcessor:
         environ: Mapping[str, str] = os.environ,
         clock: Clock | None = None,
         open_engine: Callable[[str, Contract], Engine] | None = None,
-        pipeline_run_id: str | None = None,
         approval_required: bool = False,
         approval_file: str | os.PathLike[str] | None = None,
         references: ReferenceCache | None = None,
         find_contract: FindContract | None = None,
+        guard: Callable[[Contract], Guard] | None = None,
     ) -> None:
         self._settings = settings or read_settings(environ)
         env = env or self._settings.env
@@ -75,8 +76,8 @@ class DataProcessor:
         self._wait_s, self._on_phase = wait_s, on_phase
         self._clock = clock or SystemClock()
         self._open_engine = open_engine or self._open_own
-        self._pipeline_run_id = pipeline_run_id
         self._references = references
+        self._guard = guard(self.contract) if guard else None
         self._engine: Engine | None = None
         self._find_contract = find_contract or find_in_registries(self.contract, env)
         self._approvals = Approvals(approval_required, os.fspath(approval_file) if approval_file else None)
@@ -122,11 +123,27 @@ class DataProcessor:
     def _run(self, source: str | None, window: Window | None = None, *, everything: bool = False) -> RunResult:
         target = self.contract.materialization.target_path if self.contract.materialization else None
         run = run_contract if target else check_source
-        if source is not None and is_remote(source):
-            self.engine.reach((source,))
-        return run(self.contract, self._context(source, window, everything=everything))
 
-    def _context(self, source: str | None, window: Window | None = None, *, everything: bool = False) -> RunContext:
+        def attempt(this: Attempt) -> RunResult:
+            if source is not None and is_remote(source):
+                self.engine.reach((source,))
+            return run(self.contract, self._context(source, window, everything=everything, attempt=this))
+
+        return attempt(Attempt()) if self._guard is None else self._guard.run(attempt, self._interrupt)
+
+    def _interrupt(self) -> None:
+        engine = self._engine
+        if engine is not None:
+            engine.interrupt()
+
+    def _context(
+        self,
+        source: str | None,
+        window: Window | None = None,
+        *,
+        everything: bool = False,
+        attempt: Attempt | None = None,
+    ) -> RunContext:
         return RunContext(
             self._settings,
             self._engine_name,
@@ -137,7 +154,7 @@ class DataProcessor:
             self._on_phase,
             window,
             everything,
-            attempt=Attempt(pipeline_run_id=self._pipeline_run_id),
+            attempt=attempt or Attempt(),
             approvals=self._approvals,
             references=self._references,
             find_contract=self._find_contract,
@@ -149,6 +166,8 @@ class DataProcessor:
         if self._engine is None:
             self._on_phase(f"starting {self._engine_name}")
             self._engine = self._open_engine(self._engine_name, self.contract)
+            if self._guard is not None:
+                self._engine.make_interruptible()
             self._engine.reach(all_paths(self.contract, self._settings))
         return self._engine
 
@@ -169,9 +188,12 @@ class DataProcessor:
 
     def close(self) -> None:
         """Stop the engine, if this processor started it; frames of its results are then gone."""
-        if self._engine is not None:
+        lost = self._guard is not None and self._guard.lost
+        if self._engine is not None and not lost:
             self._engine.close()
             self._engine = None
+        if self._guard is not None:
+            self._guard.close()
 
     def __enter__(self) -> DataProcessor:
         return self

@@ -17,7 +17,6 @@ REFUSED = [
     "materialization: { format: iceberg }",
     "materialization: { unknown_member: { key: '-1' } }",
     "notifications: [{ on: failure, to: 'mailto://a' }]",
-    "resilience: { retries: 2 }",
     "tests: [{ name: t, given: [{ a: 1 }], expect: { quarantined: 1 } }]",
 ]
 

@@ -110,6 +110,12 @@ class DuckDbEngine:
 
         return polars.from_arrow(table)
 
+    def make_interruptible(self) -> None:
+        return  # a connection always is
+
+    def interrupt(self) -> None:
+        self._session.connection.interrupt()
+
     def close(self) -> None:
         self._session.close()
 

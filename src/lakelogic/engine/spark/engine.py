@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,6 +44,8 @@ from lakelogic.plan.model import (
     Stage,
 )
 
+_TAG = "lakelogic-"
+
 
 class SparkEngine:
     """Carries out plans on one Spark session."""
@@ -53,6 +56,7 @@ class SparkEngine:
         self._session = session
         self._keys = keys
         self._jars = jars
+        self._tag = f"{_TAG}{uuid.uuid4().hex}"
 
     @classmethod
     def open(cls, options: EngineOptions) -> SparkEngine:
@@ -134,6 +138,17 @@ class SparkEngine:
     def spark(self) -> SparkSession:
         """The session, for tables that commit through it."""
         return self._session.spark
+
+    def make_interruptible(self) -> None:
+        spark = self._session.spark
+        # Through Spark Connect a thread keeps the tags of the contracts that it ran before.
+        for tag in spark.getTags():
+            if tag.startswith(_TAG):
+                spark.removeTag(tag)
+        spark.addTag(self._tag)
+
+    def interrupt(self) -> None:
+        self._session.spark.interruptTag(self._tag)
 
     def close(self) -> None:
         close_session(self._session)
