@@ -15,7 +15,7 @@ from tests.faults.support import FIRST, SECOND, make_estate, visible
 
 pytestmark = [pytest.mark.kill, pytest.mark.spark]
 
-GRACE_S = 10  # what Airflow and Kubernetes leave between SIGTERM and SIGKILL
+GRACE_S = 30  # what Kubernetes leaves between SIGTERM and SIGKILL; a publish that is under way is let finish
 START_S = 120
 
 

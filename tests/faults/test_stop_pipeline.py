@@ -13,9 +13,13 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 from tests.integration.driver.estates import write_estate
+from tests.integration.driver.test_resilience import ENDLESS
+from tests.integration.driver.test_resilience import estate as one_contract
 from tests.integration.driver.test_resume import run as run_here
 
+from lakelogic.core.settings import Settings
 from lakelogic.driver.outcome import PipelineResult
+from lakelogic.driver.worker import Request
 from lakelogic.record.journal import open_journal
 from lakelogic.record.run_log import RunRecord, read_runs
 
@@ -85,16 +89,43 @@ def test_a_killed_pipeline_is_gone_on_with(tmp_path: Path, undisturbed: Any, mom
 @pytest.mark.kill
 @pytest.mark.parametrize("moment", ["after_stage:3", "after_target_commit:4"])
 def test_a_pipeline_that_is_asked_to_end_does_so_cleanly(tmp_path: Path, undisturbed: Any, moment: str) -> None:
-    registry, state = write_estate(tmp_path, ENTITIES), tmp_path / "state.json"
-    stopped = pipeline(registry, "--state-path", str(state), LAKELOGIC_FAULT=moment, LAKELOGIC_FAULT_MODE="term")
+    assert_ends_cleanly(tmp_path, Request(Settings(engine="duckdb")), undisturbed, moment)
+
+
+@pytest.mark.kill
+@pytest.mark.spark
+def test_so_does_one_on_spark(tmp_path: Path, undisturbed: Any, spark_session: Any, spark_settings: Settings) -> None:
+    asked = Request(spark_settings, engine="spark")
+    assert_ends_cleanly(tmp_path, asked, undisturbed, "after_stage:2", spark_session)
+
+
+def assert_ends_cleanly(folder: Path, asked: Request, undisturbed: Any, moment: str, session: Any = None) -> None:
+    engine = asked.engine or "duckdb"
+    registry, state = write_estate(folder, ENTITIES, engine=engine), folder / "state.json"
+    fault = {"LAKELOGIC_FAULT": moment, "LAKELOGIC_FAULT_MODE": "term"}
+    stopped = pipeline(registry, "--state-path", str(state), engine=engine, **fault)
     assert stopped.returncode == 143, stopped.stderr
     told = {each["dataset"]: each["status"] for each in json.loads(stopped.stdout)["contracts"]}
     kept = {name: each["status"] for name, each in json.loads(state.read_text())["contracts"].items()}
-    assert told == kept == {record.dataset: record.status for record in runs(tmp_path)}
+    assert told == kept == {record.dataset: record.status for record in runs(folder)}
     assert set(told) == set(NAMES) and set(told.values()) <= {"succeeded", "interrupted", "skipped"}
     assert "skipped" in told.values()
     for name, status in told.items():
-        assert status == "skipped" or not pending(tmp_path, name)
-        assert status == "succeeded" or not list((tmp_path / "lake" / name).glob("batch-*"))
+        assert status == "skipped" or not pending(folder, name)
+        assert status == "succeeded" or not list((folder / "lake" / name).glob("batch-*"))
     before = {name for name, status in told.items() if status == "succeeded"}
-    assert_made_whole(tmp_path, before, run_here(registry, state=str(state), resume=True), undisturbed)
+    resumed = run_here(registry, state=str(state), resume=True, request=asked, session=session)
+    assert_made_whole(folder, before, resumed, undisturbed)
+
+
+@pytest.mark.kill
+def test_a_run_that_is_asked_to_end_breaks_off_what_it_reads(tmp_path: Path) -> None:
+    contracts = one_contract(tmp_path, ENDLESS, "{ retries: 3 }")
+    command = [sys.executable, "-m", "lakelogic", "run", str(contracts / "numbers.yaml"), "--engine", "duckdb"]
+    environ = {**os.environ, "LAKELOGIC_FAULT": "after_prepare", "LAKELOGIC_FAULT_MODE": "term"}
+    ended = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=240, check=False)
+    assert ended.returncode == 143, ended.stderr
+    assert "LL418 interrupted by SIGTERM" in ended.stderr
+    (run,) = runs(tmp_path)
+    assert (run.status, run.error_code, run.attempt) == ("interrupted", "LL418", 1)
+    assert not pending(tmp_path, "numbers") and not list((tmp_path / "lake").glob("numbers/batch-*"))

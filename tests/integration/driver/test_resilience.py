@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deltalake import DeltaTable
 from tests.integration.driver.test_resume import ORDER, REQUEST, SETTINGS
 
+from lakelogic.core.settings import Settings
 from lakelogic.driver.estate import read_estate
 from lakelogic.driver.load_many import Wanted
 from lakelogic.driver.outcome import PipelineResult
@@ -32,9 +34,9 @@ materialization: { target_path: ../lake/numbers }
 resilience: %s
 """
 QUICK = "SELECT n FROM source"
-# More than ten million million million rows: nobody waits for that.
-_MANY = ", ".join(f"source s{number}" for number in range(6))
-ENDLESS = f"SELECT n FROM source WHERE n < (SELECT SUM(s0.n + s1.n + s2.n + s3.n + s4.n + s5.n) FROM {_MANY})"
+# A hundred thousand million rows, and yet few enough for each of the first table that Spark looks now and then whether
+# it is to stop.
+ENDLESS = "SELECT n FROM source WHERE n < (SELECT SUM(a.n + b.n + c.n) FROM source a, source b, source c)"
 
 
 def estate(folder: Path, sql: str, resilience: str) -> Path:
@@ -42,31 +44,38 @@ def estate(folder: Path, sql: str, resilience: str) -> Path:
     contracts.mkdir(exist_ok=True)
     (contracts / "numbers.yaml").write_text(CONTRACT % (sql, resilience))
     (folder / "landing").mkdir(exist_ok=True)
-    (folder / "landing" / "n.csv").write_text("n\n" + "".join(f"{n}\n" for n in range(2_000)))
+    (folder / "landing" / "n.csv").write_text("n\n" + "".join(f"{n}\n" for n in range(5_000)))
     return contracts
 
 
-def run(contracts: Path, request: Request = REQUEST) -> PipelineResult:
+def run(contracts: Path, request: Request = REQUEST, session: Any = None) -> PipelineResult:
     prepared = prepare(read_estate([contracts], settings=SETTINGS), Selection(), request, ORDER, Wanted())
-    return run_pipeline(prepared, request, ORDER)
+    return run_pipeline(prepared, request, ORDER, session=session)
 
 
 def log(folder: Path) -> tuple[RunRecord, ...]:
     return read_runs(str(folder / "lake" / "_lakelogic"), limit=None)
 
 
-def test_a_time_limit_ends_the_query_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    contracts = estate(tmp_path, ENDLESS, "{ retries: 1, backoff: 1ms, timeout: 1s }")
-    result = run(contracts, replace(REQUEST, limits=Limits(grace=timedelta(seconds=60))))
+@pytest.mark.parametrize("engine", ["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
+def test_a_time_limit_ends_the_query_and_leaves_nothing_behind(
+    tmp_path: Path, engine: str, request: pytest.FixtureRequest
+) -> None:
+    session = request.getfixturevalue("spark_session") if engine == "spark" else None
+    asked = Request(Settings(engine=engine), limits=Limits(grace=timedelta(seconds=60)))
+    contracts = estate(tmp_path, ENDLESS, "{ retries: 1, backoff: 1ms, timeout: 2s }")
+    result = run(contracts, asked, session)
     problem = result.outcomes["numbers"].problem
     assert problem is not None and (result.exit_code, problem.code) == (4, "LL417")
     attempts = [(r.attempt, r.status, r.error_code, r.pipeline_run_id) for r in log(tmp_path)]
     assert attempts == [(number, "failed", "LL417", result.run_id) for number in (2, 1)]
     assert open_journal(str(tmp_path / "lake/_lakelogic/numbers")).pending() is None
     assert not list((tmp_path / "lake" / "numbers").glob("batch-*"))
+    if session is not None:
+        assert not session.sparkContext.statusTracker().getActiveJobsIds()
     # Nobody holds the dataset: the mended contract runs, and in less time.
-    assert run(estate(tmp_path, QUICK, "{ timeout: 60s }")).exit_code == 0
-    assert DeltaTable(str(tmp_path / "lake" / "numbers")).to_pyarrow_table().num_rows == 2_000
+    assert run(estate(tmp_path, QUICK, "{ timeout: 100s }"), asked, session).exit_code == 0
+    assert DeltaTable(str(tmp_path / "lake" / "numbers")).to_pyarrow_table().num_rows == 5_000
 
 
 def test_a_dataset_that_is_held_is_tried_again_until_it_is_free(

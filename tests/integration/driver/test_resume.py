@@ -38,12 +38,13 @@ def run(
     state: str | None = None,
     request: Request = REQUEST,
     chosen: Selection = EVERYTHING,
+    session: Any = None,
 ) -> PipelineResult:
-    estate = read_estate([registry], settings=SETTINGS)
+    estate = read_estate([registry], settings=request.settings)
     prepared = prepare(estate, chosen, request, ORDER, Wanted())
     files = (registry,)
     going_on = continue_run(prepared, request, chosen, Wanted(), files=files, state_path=state, resume=resume)
-    return run_pipeline(prepared, request, ORDER, watchers=going_on.watchers, resumed=going_on.resumed)
+    return run_pipeline(prepared, request, ORDER, watchers=going_on.watchers, resumed=going_on.resumed, session=session)
 
 
 def attempts(folder: Path, run_id: str | None = None) -> Counter[tuple[str, str]]:

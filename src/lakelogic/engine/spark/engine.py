@@ -24,6 +24,7 @@ from lakelogic.engine.spark.reader import inspect_source, read_link, read_source
 from lakelogic.engine.spark.relations import Relations, open_relations
 from lakelogic.engine.spark.session import (
     OpenSession,
+    break_waits,
     close_session,
     find_jars,
     fork_session,
@@ -146,6 +147,7 @@ class SparkEngine:
             if tag.startswith(_TAG):
                 spark.removeTag(tag)
         spark.addTag(self._tag)
+        break_waits(spark)
 
     def interrupt(self) -> None:
         self._session.spark.interruptTag(self._tag)

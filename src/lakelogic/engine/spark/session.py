@@ -248,3 +248,9 @@ def fork_session(spark: Any, pool: str, conf: Mapping[str, str]) -> SparkSession
             logger.warning(f"`{name}` can be set only when Spark starts, and is not what `{pool}` asks for")
     own.sparkContext.setLocalProperty("spark.scheduler.pool", pool)
     return own
+
+
+def break_waits(spark: Any) -> None:
+    """Have tasks of the calling thread's jobs that are cancelled woken from a read that waits; Connect always does."""
+    if isinstance(spark, SparkSession):
+        spark.sparkContext.setLocalProperty("spark.job.interruptOnCancel", "true")
