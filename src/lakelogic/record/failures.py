@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from lakelogic.record.control_table import find_control_table
 
 # A run that was held back or stopped says nothing about the dataset.
-_TELLING = ("failed", "succeeded", "no_new_data", "gate_failed")
+_TELLING = ("failed", "succeeded", "no_new_data", "gate_failed", "held")
 _COLUMNS = ("status", "started_at", "recorded_at", "attempt", "error_code")
 
 

@@ -33,9 +33,10 @@ transformations: [{ sql: "%s" }]
 materialization: { target_path: ../lake/numbers }
 resilience: %s
 """
+ROWS = 3_000
 QUICK = "SELECT n FROM source"
-# A hundred thousand million rows, and yet few enough for each of the first table that Spark looks now and then whether
-# it is to stop.
+# Thousands of millions of rows, and yet few enough for each of the first table that Spark looks now and then whether it
+# is to stop.
 ENDLESS = "SELECT n FROM source WHERE n < (SELECT SUM(a.n + b.n + c.n) FROM source a, source b, source c)"
 
 
@@ -44,7 +45,7 @@ def estate(folder: Path, sql: str, resilience: str) -> Path:
     contracts.mkdir(exist_ok=True)
     (contracts / "numbers.yaml").write_text(CONTRACT % (sql, resilience))
     (folder / "landing").mkdir(exist_ok=True)
-    (folder / "landing" / "n.csv").write_text("n\n" + "".join(f"{n}\n" for n in range(5_000)))
+    (folder / "landing" / "n.csv").write_text("n\n" + "".join(f"{n}\n" for n in range(ROWS)))
     return contracts
 
 
@@ -75,7 +76,7 @@ def test_a_time_limit_ends_the_query_and_leaves_nothing_behind(
         assert not session.sparkContext.statusTracker().getActiveJobsIds()
     # Nobody holds the dataset: the mended contract runs, and in less time.
     assert run(estate(tmp_path, QUICK, "{ timeout: 100s }"), asked, session).exit_code == 0
-    assert DeltaTable(str(tmp_path / "lake" / "numbers")).to_pyarrow_table().num_rows == 5_000
+    assert DeltaTable(str(tmp_path / "lake" / "numbers")).to_pyarrow_table().num_rows == ROWS
 
 
 def test_a_dataset_that_is_held_is_tried_again_until_it_is_free(
