@@ -111,6 +111,12 @@ class PolarsEngine:
     def _decrypted(self, name: str) -> pl.Expr:
         return call(self._masks[DECRYPT_FUNCTION][0], [Value(pl.col(name), pl.String())], pl.String()).expr
 
+    def make_interruptible(self) -> None:
+        return
+
+    def interrupt(self) -> None:
+        """A query of Polars cannot be broken off: it ends by itself, or its grace does."""
+
     def close(self) -> None:
         self._links.clear()
 
