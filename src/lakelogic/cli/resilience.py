@@ -19,7 +19,7 @@ from lakelogic.core.redaction import redact
 from lakelogic.core.stopping import Stop, interrupted
 
 if TYPE_CHECKING:
-    from lakelogic.run.patience import Limits
+    from lakelogic.driver.patience import Limits
 
 # What is left of a grace after which summaries are written and Spark is stopped.
 _LAST_S = 4
@@ -58,7 +58,7 @@ IgnoreBreaker = Annotated[
 
 def read_limits(retries: int | None, timeout: str | None, grace: str) -> Limits:
     """The options as they were given."""
-    from lakelogic.run.patience import Limits
+    from lakelogic.driver.patience import Limits
 
     return Limits(retries, _duration(timeout, "--timeout") if timeout else None, _duration(grace, "--grace"))
 

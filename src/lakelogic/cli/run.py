@@ -123,8 +123,8 @@ def run_command(
     from lakelogic.cli.progress import PhaseClock, follow_phases
     from lakelogic.core.settings import read_settings
     from lakelogic.core.stopping import Stop
-    from lakelogic.run.guard import Guard
-    from lakelogic.run.patience import patience_of
+    from lakelogic.driver.guard import Guard
+    from lakelogic.driver.patience import patience_of
     from lakelogic.run.processor import DataProcessor
 
     wanted = WindowOptions(

@@ -15,12 +15,12 @@ from lakelogic.core.errors import LakeLogicError, Problem
 from lakelogic.core.settings import Settings
 from lakelogic.core.stopping import Stop
 from lakelogic.core.window import Granularity, Window
+from lakelogic.driver.guard import Guard
 from lakelogic.driver.outcome import Outcome
+from lakelogic.driver.patience import Limits, patience_of
 from lakelogic.engine.protocol import Engine
 from lakelogic.record.run_log import Status
-from lakelogic.run.guard import Guard
 from lakelogic.run.links import FindContract
-from lakelogic.run.patience import Limits, patience_of
 from lakelogic.run.processor import DEFAULT_ENGINE, DataProcessor
 from lakelogic.run.references import ReferenceCache
 from lakelogic.run.result import RunResult

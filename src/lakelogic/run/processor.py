@@ -19,9 +19,8 @@ from lakelogic.core.window import Granularity, Window
 from lakelogic.engine.protocol import Engine
 from lakelogic.engine.registry import EngineOptions, open_engine
 from lakelogic.run.approvals import Approvals
-from lakelogic.run.attempt import Attempt
+from lakelogic.run.attempt import Attempt, Guard
 from lakelogic.run.check import check_frame, check_source
-from lakelogic.run.guard import Guard
 from lakelogic.run.links import FindContract, find_in_registries, resolve_links
 from lakelogic.run.pipeline import RunContext, run_contract
 from lakelogic.run.places import all_paths

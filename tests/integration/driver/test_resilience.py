@@ -12,9 +12,11 @@ from deltalake import DeltaTable
 from tests.integration.driver.test_resume import ORDER, REQUEST, SETTINGS
 
 from lakelogic.core.settings import Settings
+from lakelogic.driver import guard
 from lakelogic.driver.estate import read_estate
 from lakelogic.driver.load_many import Wanted
 from lakelogic.driver.outcome import PipelineResult
+from lakelogic.driver.patience import Limits
 from lakelogic.driver.pipeline import prepare, run_pipeline
 from lakelogic.driver.select import Selection
 from lakelogic.driver.worker import Request
@@ -22,8 +24,6 @@ from lakelogic.record.holders import Holder
 from lakelogic.record.journal import open_journal
 from lakelogic.record.lock import Lock, acquire
 from lakelogic.record.run_log import RunRecord, read_runs
-from lakelogic.run import guard
-from lakelogic.run.patience import Limits
 
 CONTRACT = """\
 dataset: numbers

@@ -10,9 +10,9 @@ import pytest
 
 from lakelogic.core.errors import LakeLogicError, PlanError, RunError
 from lakelogic.core.stopping import Stop, interrupted
+from lakelogic.driver.guard import MOST_BACKOFF_S, Guard
+from lakelogic.driver.patience import Patience
 from lakelogic.run.attempt import Attempt
-from lakelogic.run.guard import MOST_BACKOFF_S, Guard
-from lakelogic.run.patience import Patience
 
 AT_ONCE = timedelta()
 SHORT = timedelta(milliseconds=100)

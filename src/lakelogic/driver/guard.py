@@ -18,9 +18,9 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_at
 from lakelogic.contract.duration import render_duration
 from lakelogic.core.errors import LakeLogicError, RunError
 from lakelogic.core.stopping import NOT_STOPPED, Stop, StopReason, timed_out
+from lakelogic.driver.lanes import Lane, give_back, take_lane
+from lakelogic.driver.patience import Patience
 from lakelogic.run.attempt import Attempt
-from lakelogic.run.lanes import Lane, give_back, take_lane
-from lakelogic.run.patience import Patience
 from lakelogic.run.stopped import error_of
 
 Result = TypeVar("Result")
