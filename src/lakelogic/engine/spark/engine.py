@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,12 +23,14 @@ from lakelogic.engine.spark.reader import inspect_source, read_link, read_source
 from lakelogic.engine.spark.relations import Relations, open_relations
 from lakelogic.engine.spark.session import (
     OpenSession,
-    break_waits,
     close_session,
     find_jars,
     fork_session,
+    interrupt_session,
+    new_tag,
     open_session,
     settings_for_call,
+    tag_thread,
 )
 from lakelogic.engine.spark.stage import run_stage
 from lakelogic.engine.spark.stores import let_in, require_jars
@@ -45,8 +46,6 @@ from lakelogic.plan.model import (
     Stage,
 )
 
-_TAG = "lakelogic-"
-
 
 class SparkEngine:
     """Carries out plans on one Spark session."""
@@ -57,7 +56,7 @@ class SparkEngine:
         self._session = session
         self._keys = keys
         self._jars = jars
-        self._tag = f"{_TAG}{uuid.uuid4().hex}"
+        self._tag = new_tag()
 
     @classmethod
     def open(cls, options: EngineOptions) -> SparkEngine:
@@ -141,16 +140,10 @@ class SparkEngine:
         return self._session.spark
 
     def make_interruptible(self) -> None:
-        spark = self._session.spark
-        # Through Spark Connect a thread keeps the tags of the contracts that it ran before.
-        for tag in spark.getTags():
-            if tag.startswith(_TAG):
-                spark.removeTag(tag)
-        spark.addTag(self._tag)
-        break_waits(spark)
+        tag_thread(self._session.spark, self._tag)
 
     def interrupt(self) -> None:
-        self._session.spark.interruptTag(self._tag)
+        interrupt_session(self._session.spark, self._tag)
 
     def close(self) -> None:
         close_session(self._session)

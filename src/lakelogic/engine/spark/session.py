@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ CALL_SETTINGS: Mapping[str, str] = {
     "spark.sql.codegen.hugeMethodLimit": "8000",
 }
 
+_TAG = "lakelogic-"
 _lock = threading.RLock()
 _shared: dict[tuple[str, ...], tuple[SparkSession, int]] = {}
 _holds: dict[int, tuple[int, dict[str, str | None]]] = {}
@@ -250,7 +252,26 @@ def fork_session(spark: Any, pool: str, conf: Mapping[str, str]) -> SparkSession
     return own
 
 
-def break_waits(spark: Any) -> None:
-    """Have tasks of the calling thread's jobs that are cancelled woken from a read that waits; Connect always does."""
+def new_tag() -> str:
+    return f"{_TAG}{uuid.uuid4().hex}"
+
+
+def tag_thread(spark: Any, tag: str) -> None:
+    """Have `interrupt_session` reach the jobs of the calling thread, also tasks that wait for a read."""
     if isinstance(spark, SparkSession):
         spark.sparkContext.setLocalProperty("spark.job.interruptOnCancel", "true")
+        return
+    # A thread of a client keeps the tags of the contracts that it ran before.
+    for other in spark.getTags():
+        if other.startswith(_TAG):
+            spark.removeTag(other)
+    spark.addTag(tag)
+
+
+def interrupt_session(spark: Any, tag: str) -> None:
+    """Cancel the jobs of a session, from any thread; of a client that shares one, those of the tag."""
+    if isinstance(spark, SparkSession):
+        # Not by tag: in the JVM a tag is known only to the thread that set it.
+        spark.interruptAll()
+    else:
+        spark.interruptTag(tag)
