@@ -58,10 +58,10 @@ def rows(folder: Path, name: str) -> int:
     return DeltaTable(str(folder / "lake" / name)).to_pyarrow_table().num_rows
 
 
-def test_forty_contracts_run_after_what_they_build_on_and_a_failure_is_made_good_by_the_next_run(
+def test_sixty_contracts_run_after_what_they_build_on_and_a_failure_is_made_good_by_the_next_run(
     tmp_path: Path,
 ) -> None:
-    registry = write_estate(tmp_path, 12, facts=3)
+    registry = write_estate(tmp_path, 18, facts=5)
     broken = tmp_path / "contracts" / "bronze_e004.yaml"
     text = broken.read_text()
     broken.write_text(
@@ -74,7 +74,7 @@ def test_forty_contracts_run_after_what_they_build_on_and_a_failure_is_made_good
     gated.write_text(gated_text.replace("quality: {", "quality: { max_quarantine_ratio: 0.1,"))
 
     first = run(registry)
-    assert len(first.outcomes) == 40 and first.exit_code == 4
+    assert len(first.outcomes) == 60 and first.exit_code == 4
     below = build_dag(read_estate([registry], settings=SETTINGS))
     held = below.descendants("bronze_e004") | below.descendants("silver_e007")
     bad = {"bronze_e004": "failed", "silver_e007": "gate_failed", **dict.fromkeys(held, "skipped")}
@@ -97,7 +97,7 @@ def test_forty_contracts_run_after_what_they_build_on_and_a_failure_is_made_good
     assert second.exit_code == 0
     assert {name for name, status in statuses(second).items() if status == "succeeded"} == again
     assert set(statuses(second).values()) == {"succeeded", "no_new_data"}
-    assert {rows(tmp_path, f"gold_e{number:03d}") for number in range(12)} == {2}
+    assert {rows(tmp_path, f"gold_e{number:03d}") for number in range(18)} == {2}
     assert rows(tmp_path, "silver_e004_quarantine") == 1
 
     land(tmp_path, "e002", "day2.csv", [(4, "XX", 5)])
