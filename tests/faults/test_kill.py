@@ -114,13 +114,27 @@ def test_killed_run_on_spark_heals(
     _assert_healed(estate, undisturbed(estate, strategy))
 
 
+@pytest.mark.parametrize("point", ["after_stage", "after_target_commit"])
+def test_killed_append_on_polars_heals(point: str, tmp_path: Path, undisturbed: Any) -> None:
+    estate = make_estate(tmp_path / "killed", "polars", "append")
+    _kill_second_batch(estate, point)
+    _assert_healed(estate, undisturbed(estate, "append"))
+
+
+def test_a_run_on_polars_that_is_left_at_any_point_heals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _leave_at_every_point(make_estate(tmp_path / "left", "polars", "append"), "append", monkeypatch)
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("strategy", ["append", "merge"])
 def test_a_run_on_spark_that_is_left_at_any_point_heals(
     strategy: str, tmp_path: Path, spark_session: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    _leave_at_every_point(make_estate(tmp_path / "left", "spark", strategy, spark_session), strategy, monkeypatch)
+
+
+def _leave_at_every_point(estate: Estate, strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One table, and a batch for each point: left there, and finished by the next run."""
-    estate = make_estate(tmp_path / "left", "spark", strategy, spark_session)
     written = []
     for number, point in enumerate(FAULT_POINTS):
         written.append([(1, number + 1), (100 + number, 7)])

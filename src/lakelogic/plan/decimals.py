@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from lakelogic.plan.types import is_decimal, is_floating, is_whole, named
+from lakelogic.plan.types import family, is_decimal, is_floating, is_whole, named
 
 _Tree = TypeVar("_Tree", bound=exp.Expr)
 MAX_PRECISION = 38
@@ -92,7 +92,8 @@ def _widest(node: exp.Expr) -> exp.DataType | None:
         return None
     sizes = [_operand(value) for value in values]
     if any(size is None for size in sizes):
-        return None
+        # Beside a rounded decimal, whose digits nobody knows yet, the others' digits are no bound.
+        return named("unknown") if any(family(value.type) == "unknown" for value in values) else None
     scale = max(size[1] for size in sizes if size)
     return _decimal(max(size[0] - size[1] for size in sizes if size) + scale, scale)
 

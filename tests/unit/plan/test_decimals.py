@@ -33,6 +33,7 @@ _TYPES = {"a": "decimal(10,2)", "b": "decimal(5,3)", "n": "int", "big": "decimal
         ("COALESCE(a, b)", "decimal(11,3)"),
         ("CASE WHEN n > 0 THEN a ELSE 0 END", "decimal(10,2)"),
         ("ROUND(a, 1)", "unknown"),
+        ("COALESCE(ROUND(a, 1), ABS(a))", "unknown"),
     ],
 )
 def test_the_type_of_decimal_arithmetic(sql: str, wanted: str) -> None:

@@ -21,13 +21,13 @@ from lakelogic.engine.duckdb.refusals import find_plan_refusals
 from lakelogic.engine.duckdb.relations import Relations, open_relations
 from lakelogic.engine.duckdb.session import Session
 from lakelogic.engine.duckdb.stage import observe, run_stage
-from lakelogic.engine.duckdb.types import to_columns
+from lakelogic.engine.duckdb.types import quote, to_columns
 from lakelogic.engine.protocol import KeptLink, ReadSpec, StageInput
 from lakelogic.engine.registry import EngineOptions
 from lakelogic.plan.dataset_rules import one_row
 from lakelogic.plan.files import Staged, StagedFile
 from lakelogic.plan.fold import REJECTED_RELATION, UNFOLDED_RELATION
-from lakelogic.plan.model import Column, LinkRead, Plan, SourceFacts, Stage
+from lakelogic.plan.model import DECRYPT_FUNCTION, Column, LinkRead, Plan, SourceFacts, Stage
 from lakelogic.storage.address import is_remote
 
 
@@ -100,10 +100,13 @@ class DuckDbEngine:
             row = relations.session.run(relations.sql(one_row(list(values.values())))).fetchall()[0]
             return {name: None if value is None else float(value) for name, value in zip(values, row, strict=True)}
 
-    def frame(self, files: StageInput) -> Any:
+    def frame(self, files: StageInput, *, decrypt: Sequence[str] = ()) -> Any:
         """A polars DataFrame where polars is installed, else a pyarrow Table; both have a length."""
         with self._call("reading staged rows") as relations:
-            table = self._session.query(read_staged(relations, files)).to_arrow_table()
+            rows = read_staged(relations, files)
+            opened = ", ".join(f"{DECRYPT_FUNCTION}({quote(name)}) AS {quote(name)}" for name in decrypt)
+            shown = f"SELECT * REPLACE ({opened}) FROM ({rows})" if opened else rows
+            table = self._session.query(shown).to_arrow_table()
         if find_spec("polars") is None:
             return table
         import polars

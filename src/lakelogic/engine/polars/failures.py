@@ -14,7 +14,6 @@ _ABOUT_THE_QUERY = (
     pl.exceptions.SchemaError,
     pl.exceptions.ColumnNotFoundError,
     pl.exceptions.DuplicateError,
-    pl.exceptions.InvalidOperationError,
     pl.exceptions.StructFieldNotFoundError,
 )
 

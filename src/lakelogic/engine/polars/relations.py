@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,11 +13,11 @@ import polars as pl
 import pyarrow as pa
 from sqlglot import exp
 
-from lakelogic.core.errors import CapabilityError
+from lakelogic.core.errors import CapabilityError, RunError
 from lakelogic.engine.polars.casts import cast
 from lakelogic.engine.polars.expressions import MaskCalls
 from lakelogic.engine.polars.queries import Rows, run_query
-from lakelogic.engine.polars.types import Type, is_null, keeps_type, of_plan, readable
+from lakelogic.engine.polars.types import Type, is_null, is_number, keeps_type, of_plan, readable
 from lakelogic.engine.polars.values import Value
 from lakelogic.plan.model import Column
 
@@ -94,8 +94,25 @@ def aligned(rows: Rows, columns: Sequence[Column]) -> Rows:
     changed = {name: type_ for name, type_ in wanted.items() if rows.types[name] != type_}
     if not changed:
         return rows
-    casts = [cast(Value(pl.col(name), rows.types[name]), type_).expr.alias(name) for name, type_ in changed.items()]
+    casts = [_declared(name, rows.types[name], type_) for name, type_ in changed.items()]
     return Rows(rows.frame.with_columns(casts), {**rows.types, **changed})
+
+
+def _declared(name: str, have: Type, wanted: Type) -> pl.Expr:
+    """A result in the type that the plan promised; one that does not fit stops the run: NULL would be a lie."""
+    value = cast(Value(pl.col(name), have), wanted).expr
+    if is_number(have) and is_number(wanted):
+        value = pl.map_batches([value, pl.col(name)], _complete(name), return_dtype=wanted, is_elementwise=True)
+    return value.alias(name)
+
+
+def _complete(name: str) -> Callable[[Sequence[pl.Series]], pl.Series]:
+    def check(columns: Sequence[pl.Series]) -> pl.Series:
+        if columns[0].null_count() != columns[1].null_count():
+            raise RunError(f"a value of column `{name}` does not fit the type that the plan gave it", code="LL488")
+        return columns[0]
+
+    return check
 
 
 def _refuse_maps(schema: pa.Schema) -> None:

@@ -22,7 +22,8 @@ _OF_PLAN: dict[Any, Type] = {
     _KINDS.TINYINT: pl.Int8(), _KINDS.SMALLINT: pl.Int16(), _KINDS.INT: pl.Int32(), _KINDS.BIGINT: pl.Int64(),
     _KINDS.FLOAT: pl.Float32(), _KINDS.DOUBLE: pl.Float64(), _KINDS.BOOLEAN: pl.Boolean(), _KINDS.DATE: pl.Date(),
     _KINDS.TIMESTAMPTZ: TIMESTAMP, _KINDS.TIMESTAMPLTZ: TIMESTAMP, _KINDS.TIMESTAMP: TIMESTAMP_NTZ,
-    _KINDS.TIMESTAMPNTZ: TIMESTAMP_NTZ, _KINDS.TEXT: pl.String(), _KINDS.VARCHAR: pl.String(),
+    _KINDS.DATETIME: TIMESTAMP, _KINDS.TIMESTAMPNTZ: TIMESTAMP_NTZ,
+    _KINDS.TEXT: pl.String(), _KINDS.VARCHAR: pl.String(),
     _KINDS.CHAR: pl.String(), _KINDS.BINARY: pl.Binary(), _KINDS.VARBINARY: pl.Binary(), _KINDS.NULL: pl.Null(),
 }  # fmt: skip
 _TO_PLAN: dict[Any, str] = {

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 import polars as pl
 from sqlglot import exp
 
 from lakelogic.core.errors import CapabilityError
+from lakelogic.engine.duckdb.render import find_refusals  # needs no DuckDB
 from lakelogic.engine.polars.types import Type
 
 
@@ -45,14 +46,11 @@ Handler = Callable[[exp.Expr, Compile], Value]
 def refused(what: exp.Expr | str) -> CapabilityError:
     """The refusal of a node, which says who can compute it."""
     text = what if isinstance(what, str) else what.sql("databricks")
+    able = "spark, duckdb" if isinstance(what, exp.Expr) and not list(find_refusals(what)) else "spark"
     return CapabilityError(
-        f"the Polars engine cannot compute `{text}` the way Spark does",
-        hint="write it with other functions, or use an engine that has it: spark",
+        f"the Polars engine cannot compute `{text}` the way Spark does; {able} can",
+        hint="write it with other functions, or use an engine that has it",
     )
-
-
-def refuse(what: exp.Expr | str) -> NoReturn:
-    raise refused(what)
 
 
 def lit(value: Any, type_: Type) -> Value:
