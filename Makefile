@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup jars demo demo-cdc test check lint bench docs laws clean
+.PHONY: help setup jars demo demo-cdc test check lint bench docs laws templates clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -50,6 +50,17 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Each orchestrator in an environment of its own: they do not agree with one another, and we need none of them.
+ORCHESTRATORS := airflow=apache-airflow==3.1.3 dagster=dagster==1.12.2 prefect=prefect==3.6.1
+templates: $(VENV)/.installed  ## Run the templates of Airflow, Dagster and Prefect on these tools (fetches them)
+	@for each in $(ORCHESTRATORS); do \
+	  home=.cache/orchestrators/$${each%%=*}; \
+	  test -e $$home/.installed && continue; \
+	  $(PYTHON) -m venv $$home && $$home/bin/python -m pip install --quiet $${each#*=} && touch $$home/.installed \
+	    || exit 1; \
+	done
+	@$(PYTEST) tests/orchestrators
 
 laws: export LAKELOGIC_LAW_EXAMPLES ?= 400
 laws: setup  ## Only the laws: ledger, rules and commit protocol under random input and kills

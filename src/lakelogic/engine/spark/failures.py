@@ -17,6 +17,10 @@ _KAFKA_HINT = (
     "run `lakelogic setup --with kafka`; a Spark that was started elsewhere needs the package "
     "org.apache.spark:spark-sql-kafka-0-10_2.13 of its own version"
 )
+_DELTA_HINT = (
+    "start Spark with the package io.delta:delta-spark_<Spark's version>_2.13, or name no session and no master: "
+    "then the jars of `lakelogic setup` are used"
+)
 _AVRO_HINT = "start Spark with the package org.apache.spark:spark-avro_2.13 of the same version as Spark"
 
 
@@ -33,6 +37,8 @@ def translated(doing: str) -> Iterator[None]:
 
 def _translate(error: PySparkException, doing: str) -> RunError | CapabilityError:
     condition = error.getCondition() or type(error).__name__
+    if "find data source: delta" in str(error).lower():
+        return CapabilityError("this Spark cannot read or write Delta: its package is missing", hint=_DELTA_HINT)
     if "find data source: avro" in str(error).lower():
         return CapabilityError("this Spark cannot read Avro: its Avro package is missing", hint=_AVRO_HINT)
     if "find data source: kafka" in str(error).lower():

@@ -1,4 +1,4 @@
-"""Spark sessions: the caller's, a remote one, or a local one tuned to start fast."""
+"""Spark sessions: the caller's, a remote one, one that was started for us, or a local one tuned to start fast."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from lakelogic.core.errors import RunError
 from lakelogic.core.settings import Settings
 from lakelogic.engine.spark.archive import archive_option, find_archive
 from lakelogic.engine.spark.failures import translated
+from lakelogic.engine.spark.given import is_given, join_given
 from lakelogic.engine.spark.quiet import quiet_start
 from lakelogic.engine.spark.stores import REDACTION
 
@@ -75,7 +76,10 @@ def open_session(
     address = remote or settings.remote
     if address:
         return _share(("remote", address), lambda: _connect(address, conf or {}))
-    chosen = master or settings.master or "local[*]"
+    chosen = master or settings.master
+    if chosen is None and is_given(spark for spark, _ in _shared.values()):
+        return OpenSession(join_given(conf or {}))
+    chosen = chosen or "local[*]"
     return _share(("local", chosen), lambda: _start(settings, chosen, conf or {}))
 
 

@@ -1,0 +1,48 @@
+"""The template for AWS Lambda, called with an event of an S3 server."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cloud.support import BUCKET, FIRST, SECOND, Estate
+
+from lakelogic.storage.files import write_file
+
+_TEMPLATE = Path(__file__).resolve().parents[2] / "templates/aws/lambda_handler.py"
+
+
+@pytest.fixture
+def handler(estate: Estate, monkeypatch: pytest.MonkeyPatch) -> Any:
+    estate.declare()
+    monkeypatch.setenv("LAKELOGIC_CONTRACT", str(estate.contract))
+    spec = importlib.util.spec_from_file_location("lambda_handler", _TEMPLATE)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    before = set(sys.modules)
+    spec.loader.exec_module(module)
+    # A function that is cold must not load an engine before it has an event.
+    assert not {name for name in set(sys.modules) - before if name.split(".")[0] in {"duckdb", "pyspark", "deltalake"}}
+    return module.handler
+
+
+def _event(estate: Estate, *names: str) -> dict[str, Any]:
+    folder = estate.root.removeprefix(f"s3://{BUCKET}/")
+    keys = [f"{folder}/landing/{name.replace(' ', '+')}" for name in names]
+    return {"Records": [{"s3": {"bucket": {"name": BUCKET}, "object": {"key": key}}} for key in keys]}
+
+
+def test_each_file_of_an_event_is_loaded_once_however_often_the_event_comes(estate: Estate, handler: Any) -> None:
+    write_file(f"{estate.root}/landing/first day.csv", FIRST.encode())
+    write_file(f"{estate.root}/landing/second.csv", SECOND.encode())
+    event = _event(estate, "first day.csv", "second.csv")
+    told = handler(event)["files"]
+    assert [(each["status"], each["accepted"], each["quarantined"]) for each in told] == [
+        ("succeeded", 2, 1),
+        ("succeeded", 2, 2),
+    ]
+    assert [each["status"] for each in handler(event)["files"]] == ["no_new_data", "no_new_data"]
+    assert sum(estate.rows("orders").values()) == 4
