@@ -52,7 +52,7 @@ lint: $(VENV)/.installed
 	$(BIN)/lint-imports
 
 # Each orchestrator in an environment of its own: they do not agree with one another, and we need none of them.
-ORCHESTRATORS := airflow=apache-airflow==3.1.3 dagster=dagster==1.12.2 prefect=prefect==3.6.1
+ORCHESTRATORS := airflow=apache-airflow==3.3.2 dagster=dagster==1.13.28 prefect=prefect==3.8.8
 templates: $(VENV)/.installed  ## Run the templates of Airflow, Dagster and Prefect on these tools (fetches them)
 	@for each in $(ORCHESTRATORS); do \
 	  home=.cache/orchestrators/$${each%%=*}; \
