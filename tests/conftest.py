@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from lakelogic.core.settings import Settings, read_settings
 
 _PROJECT = Path(__file__).parent.parent
+
+# How long one example takes says nothing on a machine that runs others beside it.
+settings.register_profile("lakelogic", deadline=None)
+settings.load_profile("lakelogic")
 
 # Tests move few rows: what the JVM's second compiler does for them costs two fifths of the time and never pays.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")

@@ -3,13 +3,13 @@
 Airflow reads the graph from a file, so that parsing this one costs nothing and needs no LakeLogic beside Airflow.
 Write the file when the contracts are deployed:
 
-    lakelogic dag --registry contracts/_registry.yaml --format json > estate.json
+    lakelogic dag contracts --format json > estate.json
 
 Settings are environment variables of the scheduler and its workers:
 
     LAKELOGIC_ESTATE    the file above                          (default: estate.json beside this file)
     LAKELOGIC_COMMAND   the program, also inside another venv   (default: lakelogic-driver)
-    LAKELOGIC_REGISTRY  the registry                            (default: contracts/_registry.yaml)
+    LAKELOGIC_CONTRACTS a folder of contracts, or a registry    (default: contracts)
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from airflow.sdk import DAG, task
 
 ESTATE = Path(os.environ.get("LAKELOGIC_ESTATE", Path(__file__).with_name("estate.json")))
 COMMAND = shlex.split(os.environ.get("LAKELOGIC_COMMAND", "lakelogic-driver"))
-REGISTRY = os.environ.get("LAKELOGIC_REGISTRY", "contracts/_registry.yaml")
+CONTRACTS = os.environ.get("LAKELOGIC_CONTRACTS", "contracts")
 
 # A mistake in a contract (2), no plan (3) or a gate (5) is the same a minute later; only a failure (4) is tried again.
 RETRYABLE = 4
@@ -35,7 +35,7 @@ RETRYABLE = 4
 
 def run_dataset(dataset: str) -> None:
     """Run one contract; what it had begun and not finished is finished first, so that a retry loses nothing."""
-    done = subprocess.run([*COMMAND, "--registry", REGISTRY, "--select", dataset, "--wait", "300"], check=False)
+    done = subprocess.run([*COMMAND, CONTRACTS, "--select", dataset, "--wait", "300"], check=False)
     if done.returncode == RETRYABLE:
         raise AirflowException(f"`{dataset}` failed; lakelogic runs says why")
     if done.returncode:

@@ -2,13 +2,13 @@
 
 Write the graph when the contracts are deployed:
 
-    lakelogic dag --registry contracts/_registry.yaml --format json > estate.json
+    lakelogic dag contracts --format json > estate.json
 
 Then `dagster dev -f lakelogic_assets.py`. Settings are environment variables:
 
     LAKELOGIC_ESTATE    the file above                          (default: estate.json beside this file)
     LAKELOGIC_COMMAND   the program, also inside another venv   (default: lakelogic-driver)
-    LAKELOGIC_REGISTRY  the registry                            (default: contracts/_registry.yaml)
+    LAKELOGIC_CONTRACTS a folder of contracts, or a registry    (default: contracts)
 """
 
 import json
@@ -22,7 +22,7 @@ import dagster as dg
 
 ESTATE = Path(os.environ.get("LAKELOGIC_ESTATE", Path(__file__).with_name("estate.json")))
 COMMAND = shlex.split(os.environ.get("LAKELOGIC_COMMAND", "lakelogic-driver"))
-REGISTRY = os.environ.get("LAKELOGIC_REGISTRY", "contracts/_registry.yaml")
+CONTRACTS = os.environ.get("LAKELOGIC_CONTRACTS", "contracts")
 
 # A mistake in a contract (2), no plan (3) or a gate (5) is the same a minute later; only a failure (4) is tried again.
 RETRYABLE = 4
@@ -38,7 +38,7 @@ def _asset(entry: dict[str, Any], names: set[str]) -> dg.AssetsDefinition:
         retry_policy=dg.RetryPolicy(max_retries=2, delay=120, backoff=dg.Backoff.EXPONENTIAL),
     )
     def run_dataset() -> dg.MaterializeResult:
-        command = [*COMMAND, "--registry", REGISTRY, "--select", entry["dataset"], "--wait", "300", "--output", "json"]
+        command = [*COMMAND, CONTRACTS, "--select", entry["dataset"], "--wait", "300", "--output", "json"]
         done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
         if done.returncode:
             raise dg.Failure(

@@ -2,14 +2,14 @@
 
 Write the graph when the contracts are deployed:
 
-    lakelogic dag --registry contracts/_registry.yaml --format json > estate.json
+    lakelogic dag contracts --format json > estate.json
 
 Then `python lakelogic_flow.py`, or serve it: `lakelogic_estate.serve(cron="0 * * * *")`. Settings are environment
 variables:
 
     LAKELOGIC_ESTATE    the file above                          (default: estate.json beside this file)
     LAKELOGIC_COMMAND   the program, also inside another venv   (default: lakelogic-driver)
-    LAKELOGIC_REGISTRY  the registry                            (default: contracts/_registry.yaml)
+    LAKELOGIC_CONTRACTS a folder of contracts, or a registry    (default: contracts)
 """
 
 import json
@@ -26,7 +26,7 @@ from prefect.tasks import exponential_backoff
 
 ESTATE = Path(os.environ.get("LAKELOGIC_ESTATE", Path(__file__).with_name("estate.json")))
 COMMAND = shlex.split(os.environ.get("LAKELOGIC_COMMAND", "lakelogic-driver"))
-REGISTRY = os.environ.get("LAKELOGIC_REGISTRY", "contracts/_registry.yaml")
+CONTRACTS = os.environ.get("LAKELOGIC_CONTRACTS", "contracts")
 
 
 class RunFailedError(RuntimeError):
@@ -44,7 +44,7 @@ def _worth_a_retry(_task: Any, _run: Any, state: Any) -> bool:
 @task(retries=2, retry_delay_seconds=exponential_backoff(backoff_factor=60), retry_condition_fn=_worth_a_retry)
 def run_dataset(dataset: str) -> None:
     """Run one contract; what it had begun and not finished is finished first, so that a retry loses nothing."""
-    done = subprocess.run([*COMMAND, "--registry", REGISTRY, "--select", dataset, "--wait", "300"], check=False)
+    done = subprocess.run([*COMMAND, CONTRACTS, "--select", dataset, "--wait", "300"], check=False)
     if done.returncode == 4:
         raise RunFailedError(f"`{dataset}` failed; lakelogic runs says why")
     if done.returncode:

@@ -56,7 +56,7 @@ class Site:
             "DAGSTER_HOME": str(self.folder / "tool"),
             "PREFECT_HOME": str(self.folder / "tool"),
             "LAKELOGIC_COMMAND": str(Path(sys.executable).with_name("lakelogic-driver")),
-            "LAKELOGIC_REGISTRY": "estate/contracts/_registry.yaml",
+            "LAKELOGIC_CONTRACTS": "estate/contracts",
             "LAKELOGIC_ENGINE": "duckdb",
         }
         return subprocess.run(
@@ -75,7 +75,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Site:
     (tmp_path / "tool").mkdir()
     program = Path(sys.executable).with_name("lakelogic")
     graph = subprocess.run(
-        [program, "dag", "--registry", "estate/contracts/_registry.yaml", "--format", "json"],
+        [program, "dag", "estate/contracts", "--format", "json"],
         cwd=tmp_path,
         capture_output=True,
         check=True,
