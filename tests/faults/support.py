@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from deltalake import DeltaTable
 from lakelogic import DataProcessor
 from lakelogic.core import faults
 from lakelogic.core.window import Window
-from lakelogic.record.run_log import read_runs
+from lakelogic.record.run_log import RunRecord, read_runs
 
 CONTRACT = """\
 dataset: orders
@@ -148,12 +148,20 @@ def _rows(path: Path) -> Counter[str]:
 def _log(folder: Path) -> list[tuple[Any, ...]]:
     runs = read_runs(str(folder), limit=None)
     done = [run for run in runs if run.status == "succeeded"]
-    return sorted((run.batch, run.rows_read, run.rows_accepted, run.rows_quarantined) for run in done)
+    order = _order(runs)
+    return sorted((order[run.run_id], run.rows_read, run.rows_accepted, run.rows_quarantined) for run in done)
+
+
+def _order(runs: Sequence[RunRecord]) -> dict[str, int]:
+    """By run that succeeded, which of the published batches it was: one that was given up leaves a gap."""
+    batches = {run.run_id: run.batch for run in runs if run.status == "succeeded" and run.batch is not None}
+    published = sorted(set(batches.values()))
+    return {run_id: 1 + published.index(batch) for run_id, batch in batches.items()}
 
 
 def _logged(folder: Path, table: str) -> Counter[str]:
     """Rules or steps of the runs that succeeded, by batch; a row that is there twice shows."""
-    batches = {run.run_id: run.batch for run in read_runs(str(folder), limit=None) if run.status == "succeeded"}
+    batches = _order(read_runs(str(folder), limit=None))
     path = str(folder / table)
     rows = DeltaTable(path).to_pyarrow_table().to_pylist() if DeltaTable.is_deltatable(path) else []
     unstable = ("run_id", "started_at", "recorded_at")

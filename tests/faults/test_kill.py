@@ -95,7 +95,7 @@ def test_append_killed_at_any_moment_heals(
     process = estate.start()
     time.sleep(moment_s)
     process.send_signal(how)
-    process.communicate(timeout=10)
+    process.communicate(timeout=60)
     _assert_healed_or_idle(estate, undisturbed(estate, "append"))
 
 

@@ -149,6 +149,7 @@ class Scraper(Silent):
 
 def test_prometheus_scrapes_during_and_after_a_run(registry: Path) -> None:
     options = ObservingOptions(metrics_backend=MetricsBackendName.PROMETHEUS, metrics_port=0)
+    before = set(threading.enumerate())
     with observing(options, SETTINGS) as observed:
         scraper = Scraper(next(each for each in observed.watchers if isinstance(each, Served)))
         order = Order(max_workers=1, continue_on_error=True)
@@ -166,7 +167,7 @@ def test_prometheus_scrapes_during_and_after_a_run(registry: Path) -> None:
     assert after["lakelogic_contracts  failed"] == 1
     assert 0 <= after["lakelogic_freshness_seconds gold_e000 succeeded"] < 300
     assert "lakelogic_freshness_seconds bronze_e001 failed" not in after
-    assert [thread for thread in threading.enumerate() if "serve_forever" in thread.name] == []
+    assert [thread for thread in set(threading.enumerate()) - before if "serve_forever" in thread.name] == []
 
 
 def test_statsd_gets_packets(registry: Path) -> None:

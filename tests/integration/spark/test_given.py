@@ -44,7 +44,10 @@ def test_a_submitted_program_runs_on_the_spark_that_it_was_submitted_to(
     (tmp_path / "program.py").write_text(SUBMITTED)
     jars = ",".join(str(jar) for jar in find_jars(spark_settings))
     program = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    submit = [str(program), "--master", "local[1]", "--name", "submitted", "--jars", jars, "program.py"]
+    quick = ("spark.ui.enabled=false", "spark.sql.shuffle.partitions=2", "spark.databricks.delta.snapshotPartitions=2",
+             "spark.sql.codegen.wholeStage=false", "spark.sql.codegen.factoryMode=NO_CODEGEN")  # fmt: skip
+    settings = [word for each in quick for word in ("--conf", each)]
+    submit = [str(program), "--master", "local[1]", "--name", "submitted", "--jars", jars, *settings, "program.py"]
     environ = {**os.environ, "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(submit, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=280)
     seen = [line.removeprefix("seen ") for line in done.stdout.splitlines() if line.startswith("seen ")]
