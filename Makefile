@@ -52,12 +52,12 @@ lint: $(VENV)/.installed
 	$(BIN)/lint-imports
 
 # Each orchestrator in an environment of its own: they do not agree with one another, and we need none of them.
-ORCHESTRATORS := airflow=apache-airflow==3.3.2 dagster=dagster==1.13.28 prefect=prefect==3.8.8
+ORCHESTRATORS := airflow=apache-airflow==3.3.2 dagster=dagster==1.13.28 prefect=prefect==3.8.8,fastapi==0.139.2
 templates: $(VENV)/.installed  ## Run the templates of Airflow, Dagster and Prefect on these tools (fetches them)
 	@for each in $(ORCHESTRATORS); do \
 	  home=.cache/orchestrators/$${each%%=*}; \
 	  test -e $$home/.installed && continue; \
-	  $(PYTHON) -m venv $$home && $$home/bin/python -m pip install --quiet $${each#*=} && touch $$home/.installed \
+	  $(PYTHON) -m venv $$home && $$home/bin/python -m pip install --quiet $$(echo $${each#*=} | tr , " ") && touch $$home/.installed \
 	    || exit 1; \
 	done
 	@$(PYTEST) tests/orchestrators
