@@ -14,7 +14,7 @@ import pytest
 from tests.integration.databases.estate import ADDRESS, Estate
 from tests.servers.postgresql import PASSWORD, Server
 
-from lakelogic.core.errors import LakeLogicError
+from lakelogic.core.errors import CapabilityError, LakeLogicError
 
 KINDS = """
 CREATE TABLE kinds (
@@ -98,7 +98,7 @@ FIRST = {
 }
 
 
-@pytest.fixture(params=["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.fixture(params=["duckdb", "polars", pytest.param("spark", marks=pytest.mark.spark)])
 def estate(request: Any, tmp_path: Path, postgresql: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Estate]:
     monkeypatch.setenv(ADDRESS, postgresql.url)
     spark = request.getfixturevalue("spark_with_postgresql") if request.param == "spark" else None
@@ -109,6 +109,10 @@ def estate(request: Any, tmp_path: Path, postgresql: Server, monkeypatch: pytest
 def test_every_type_arrives_as_it_is(estate: Estate, postgresql: Server) -> None:
     postgresql.run("CREATE TYPE mood AS ENUM ('sad', 'ok')", KINDS, ROWS)
     estate.declare(CONTRACT)
+    if estate.engine == "polars":
+        with pytest.raises(CapabilityError, match="a text of a nested or binary value"):
+            estate.run()
+        return
     before = len(postgresql.log())
     result = estate.run()
     assert (result.counts.read, result.counts.accepted, result.counts.quarantined) == (2, 2, 0)

@@ -1,4 +1,4 @@
-"""SQLite files on both engines."""
+"""SQLite files on every engine."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def insert(folder: Path, *rows: tuple[Any, ...]) -> None:
         connection.executemany("INSERT OR REPLACE INTO orders VALUES (?, ?, ?, ?, ?, 'x')", rows)
 
 
-@pytest.fixture(params=["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.fixture(params=["duckdb", "polars", pytest.param("spark", marks=pytest.mark.spark)])
 def estate(request: Any, tmp_path: Path) -> Estate:
     spark = request.getfixturevalue("spark_with_sqlite") if request.param == "spark" else None
     return Estate(tmp_path, request.param, spark)
@@ -56,12 +56,14 @@ def test_new_rows_are_read_once_and_cells_of_any_kind_are_judged(estate: Estate)
     assert [row[:3] for row in estate.rows("id", "amount", "paid")] == [(1, 0.1 + 0.2, True), (3, None, True)]
     assert estate.rejected()[0]["amount"] == "abc"
     assert estate.run().status == "no_new_data"
-    estate.declare(CONTRACT.replace("    - { name: paid", "    - { name: data, type: binary }\n    - { name: paid"))
+    data = "" if estate.engine == "polars" else "    - { name: data, type: binary }\n"  # no text of binaries there
+    estate.declare(CONTRACT.replace("    - { name: paid", f"{data}    - {{ name: paid"))
     insert(estate.folder, (4, 1, 0, None, "2026-01-01 09:56:00"), (5, 1, 0, None, "2026-01-01 10:00:00"))
     insert(estate.folder, (1, 7, 1, b"\x00\xff", "2026-01-01 10:01:00"))
     assert estate.run().counts.accepted == 3
     assert [row[0] for row in estate.rows("id")] == [1, 1, 3, 4, 5]
-    assert [row for row in estate.rows("id", "data") if row[1]] == [(1, b"\x00\xff")]
+    if data:
+        assert [row for row in estate.rows("id", "data") if row[1]] == [(1, b"\x00\xff")]
 
 
 def test_the_contract_of_the_guide_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,10 +28,11 @@ def address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ADDRESS, "mssql://lake:needle-password@127.0.0.1:1/shop")
 
 
-def test_engines_without_jdbc_refuse_it(tmp_path: Path) -> None:
-    estate = Estate(tmp_path)
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_engines_without_jdbc_refuse_it(engine: str, tmp_path: Path) -> None:
+    estate = Estate(tmp_path, engine)
     estate.declare(CONTRACT)
-    with pytest.raises(CapabilityError, match="cannot read mssql"):
+    with pytest.raises(CapabilityError, match="mssql cannot be read without Spark"):
         estate.run()
 
 

@@ -10,13 +10,14 @@ import pyarrow.dataset as ds
 
 from lakelogic.core.errors import CapabilityError, PlanError, RunError
 from lakelogic.core.slices import RUN_ID_COLUMN, DatabaseSlice, FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
-from lakelogic.engine.duckdb.read_database import inspect_database, read_database
+from lakelogic.engine.duckdb.read_database import read_database
 from lakelogic.engine.duckdb.relations import Relations
 from lakelogic.engine.duckdb.types import literal, quote, readable, text_columns, to_columns
 from lakelogic.engine.local.frames import arrow_of
 from lakelogic.engine.local.lines import local_path
 from lakelogic.engine.local.options import parse_options
 from lakelogic.engine.local.places import filled_files, guess_format, list_files, visible_names
+from lakelogic.engine.local.read_database import inspect_database
 from lakelogic.engine.local.read_delta import dataset_of, masking_of, open_delta, read_delta
 from lakelogic.engine.local.text_source import TEXT_FORMATS, TextSource, text_names
 from lakelogic.engine.protocol import ReadSpec

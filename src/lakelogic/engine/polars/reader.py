@@ -15,13 +15,14 @@ from lakelogic.core.slices import RUN_ID_COLUMN, DatabaseSlice, FileSlice, Frame
 from lakelogic.engine.local.frames import arrow_of
 from lakelogic.engine.local.options import parse_options
 from lakelogic.engine.local.places import filled_files, guess_format, list_files, visible_names
+from lakelogic.engine.local.read_database import inspect_database
 from lakelogic.engine.local.read_delta import dataset_of, masking_of, open_delta, read_delta
 from lakelogic.engine.local.text_source import TEXT_FORMATS, TextSource, text_names
 from lakelogic.engine.polars.expressions import Compiler, Scope, ScopeColumn, prepared
 from lakelogic.engine.polars.files import scan_parquet
 from lakelogic.engine.polars.logic import condition
 from lakelogic.engine.polars.queries import Rows
-from lakelogic.engine.polars.read_database import inspect_database, read_database
+from lakelogic.engine.polars.read_database import read_database
 from lakelogic.engine.polars.relations import Relations, one_row, rows_of
 from lakelogic.engine.polars.types import Type, readable, text_columns, to_columns
 from lakelogic.engine.protocol import ReadSpec
