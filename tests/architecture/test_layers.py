@@ -26,6 +26,7 @@ ALLOWED_CALLS = {
     "engine/local/frames.py": "a polars LazyFrame that the caller handed over; the engine runs in this process",
     "engine/polars/engine.py": "the frame that a caller asks for; Polars runs in this process",
     "engine/polars/relations.py": "one row of numbers",
+    "engine/polars/row_work.py": "counts for each file of a table",
     "engine/spark/archive.py": "a script that set-up runs on twenty made-up rows",
     "engine/spark/engine.py": "one row of numbers, the dataset checks",
     "engine/spark/read_table.py": "file actions of a Delta log",

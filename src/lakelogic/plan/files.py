@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from lakelogic.plan.model import Column
+
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
@@ -33,3 +35,16 @@ class Staged:
     @property
     def rejected_rows(self) -> int:
         return sum(file.rows for file in self.rejected)
+
+
+@dataclass(frozen=True, slots=True)
+class RowInput:
+    """Rows of files that a query knows by a name, with exactly these columns in exactly these types.
+
+    A column that a file lacks is NULL. One that stands in the file's `partition` has that value in every row of it,
+    whatever else the partition says.
+    """
+
+    root: str  # the folder that the files' paths are relative to
+    files: tuple[StagedFile, ...]
+    columns: tuple[Column, ...]

@@ -62,6 +62,7 @@ from lakelogic.run.watermarks import find_watermark
 from lakelogic.source.files import changed_files
 from lakelogic.storage.address import is_remote
 from lakelogic.storage.objects import check_access
+from lakelogic.table.local_rows import RowWriter
 from lakelogic.table.location import is_catalog_name
 from lakelogic.table.registry import open_table
 
@@ -342,8 +343,9 @@ class Run:
         spark = getattr(self.engine, "spark", None)
         assert self.places.target is not None and self.places.quarantine is not None
         assert self.contract.materialization is not None
+        rows = self.engine if isinstance(self.engine, RowWriter) else None
         return Tables(
-            open_table(self.contract.materialization.format, self.places.target, spark=spark),
+            open_table(self.contract.materialization.format, self.places.target, spark=spark, rows=rows),
             # Reasons are looked up, released and forgotten row by row, whatever the target's format is.
             open_table("delta", self.places.quarantine, spark=spark),
         )

@@ -21,6 +21,7 @@ from lakelogic.plan.writes import (
 from lakelogic.table.adopt import adopt_files, find_committed, find_table
 from lakelogic.table.delta_schema import find_widened
 from lakelogic.table.evolution import check_evolution
+from lakelogic.table.local_rows import RowWriter
 from lakelogic.table.not_null import check_not_null
 from lakelogic.table.obstacles import refuse_append_only, require_append_only
 from lakelogic.table.protocol import Commit, CommitId, EvolutionPolicy, TableLocation, TableShape
@@ -29,10 +30,11 @@ from lakelogic.table.rewrite import refuse_path
 
 
 class DeltaRsTable:
-    """A Delta table through delta-rs alone."""
+    """A Delta table through delta-rs; what is done to single rows an engine of this process does."""
 
-    def __init__(self, location: TableLocation) -> None:
+    def __init__(self, location: TableLocation, rows: RowWriter | None = None) -> None:
         self.location = location
+        self._rows = rows
 
     def find_committed(self, app_id: str) -> int | None:
         return find_committed(find_table(self.location.path), app_id)

@@ -32,7 +32,7 @@ def find_facts(path: str, *, count: Collection[str] = ()) -> TableFacts | None:
     metadata = table.metadata()
     rows, nulls = _counts(table, count)
     return TableFacts(
-        tuple(_column(field) for field in table.schema().fields),
+        columns_of(table),
         tuple(metadata.partition_columns),
         dict(metadata.configuration),
         metadata.description or None,
@@ -49,6 +49,11 @@ def facts_of(shape: TableShape) -> TableFacts:
 
 def shape_of(facts: TableFacts) -> TableShape:
     return TableShape(facts.columns, facts.partition_by, facts.properties, facts.description)
+
+
+def columns_of(table: DeltaTable) -> tuple[Column, ...]:
+    """The columns of a table, with their types in Spark's words."""
+    return tuple(_column(field) for field in table.schema().fields)
 
 
 def _column(field: Field) -> Column:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lakelogic.core.errors import CapabilityError
+from lakelogic.table.local_rows import RowWriter
 from lakelogic.table.protocol import Table, TableLocation
 
 if TYPE_CHECKING:
@@ -13,8 +14,10 @@ if TYPE_CHECKING:
 TABLE_FORMATS = ("delta", "parquet")
 
 
-def open_table(format: str, location: TableLocation, *, spark: SparkSession | None = None) -> Table:
-    """The table at a location: through Spark when there is a session, else through delta-rs alone."""
+def open_table(
+    format: str, location: TableLocation, *, spark: SparkSession | None = None, rows: RowWriter | None = None
+) -> Table:
+    """The table at a location: through Spark when there is a session, else through delta-rs and who does row work."""
     if format not in TABLE_FORMATS:
         raise CapabilityError(
             f"table format `{format}` is not supported yet", hint=f"use one of: {', '.join(TABLE_FORMATS)}"
@@ -29,4 +32,4 @@ def open_table(format: str, location: TableLocation, *, spark: SparkSession | No
         return SparkDeltaTable(location, spark)
     from lakelogic.table.delta_rs import DeltaRsTable
 
-    return DeltaRsTable(location)
+    return DeltaRsTable(location, rows)

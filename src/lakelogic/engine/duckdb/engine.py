@@ -19,13 +19,14 @@ from lakelogic.engine.duckdb.kept_links import keep_link
 from lakelogic.engine.duckdb.reader import inspect_source, link_columns, sample_source
 from lakelogic.engine.duckdb.refusals import find_plan_refusals
 from lakelogic.engine.duckdb.relations import Relations, open_relations
+from lakelogic.engine.duckdb.row_work import read_rows, write_rows
 from lakelogic.engine.duckdb.session import Session
 from lakelogic.engine.duckdb.stage import observe, run_stage
 from lakelogic.engine.duckdb.types import quote, to_columns
 from lakelogic.engine.protocol import KeptLink, ReadSpec, StageInput
 from lakelogic.engine.registry import EngineOptions
 from lakelogic.plan.dataset_rules import one_row
-from lakelogic.plan.files import Staged, StagedFile
+from lakelogic.plan.files import RowInput, Staged, StagedFile
 from lakelogic.plan.fold import REJECTED_RELATION, UNFOLDED_RELATION
 from lakelogic.plan.model import DECRYPT_FUNCTION, Column, LinkRead, Plan, SourceFacts, Stage
 from lakelogic.storage.address import is_remote
@@ -112,6 +113,23 @@ class DuckDbEngine:
         import polars
 
         return polars.from_arrow(table)
+
+    def write_rows(
+        self,
+        query: exp.Query,
+        inputs: Mapping[str, RowInput],
+        columns: Sequence[Column],
+        *,
+        root: str,
+        folder: str,
+        partition_by: Sequence[str] = (),
+    ) -> tuple[StagedFile, ...]:
+        with self._call("writing rows of a table") as relations:
+            return write_rows(relations, query, inputs, columns, (root, folder), partition_by)
+
+    def read_rows(self, query: exp.Query, inputs: Mapping[str, RowInput]) -> list[tuple[Any, ...]]:
+        with self._call("looking at rows of a table") as relations:
+            return read_rows(relations, query, inputs)
 
     def make_interruptible(self) -> None:
         return  # a connection always is

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from lakelogic.engine.duckdb.relations import Relations
 from lakelogic.engine.duckdb.render import type_sql
-from lakelogic.engine.duckdb.types import empty_relation, literal, null_column, quote, typed_column
+from lakelogic.engine.duckdb.types import empty_relation, exact_column, literal, null_column, quote, typed_column
 from lakelogic.engine.local.lines import local_path
 from lakelogic.engine.protocol import StageInput
 from lakelogic.plan.files import StagedFile
@@ -57,15 +57,18 @@ def staged_path(root: str, file: StagedFile) -> str:
     return f"{root.rstrip('/')}/{file.path}" if is_remote(root) else str(local_path(root) / file.path)
 
 
-def read_staged(relations: Relations, staged: StageInput) -> str:
-    """SQL for the rows of staged files, partition columns included, in their declared types."""
+def read_staged(relations: Relations, staged: StageInput, *, exact: bool = False) -> str:
+    """SQL for the rows of staged files, partition columns included, in their declared types.
+
+    Hidden columns keep the type that they have in the files, unless all are to be `exact`.
+    """
     if not staged.staged or staged.staged_root is None:
         return empty_relation(staged.columns)
     groups: dict[tuple[tuple[str, str | None], ...], list[str]] = {}
     for file in staged.staged:
         path = staged_path(staged.staged_root, file)
         groups.setdefault(tuple(sorted(file.partition.items())), []).append(path)
-    parts = [_read_group(relations, dict(keys), paths, staged.columns) for keys, paths in groups.items()]
+    parts = [_read_group(relations, dict(keys), paths, staged.columns, exact) for keys, paths in groups.items()]
     return " UNION ALL ".join(parts)
 
 
@@ -76,21 +79,27 @@ def read_rejected(staged: StageInput) -> str:
 
 
 def _read_group(
-    relations: Relations, partition: Mapping[str, str | None], paths: Sequence[str], columns: Sequence[Column]
+    relations: Relations,
+    partition: Mapping[str, str | None],
+    paths: Sequence[str],
+    columns: Sequence[Column],
+    exact: bool,
 ) -> str:
     listed = ", ".join(literal(path) for path in paths)
     files = f"read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
     there = {name for name, _ in relations.describe(f"SELECT * FROM {files}")}
-    chosen = ", ".join(_column(column, partition, there) for column in columns)
+    chosen = ", ".join(_column(column, partition, there, exact) for column in columns)
     return f"SELECT {chosen or '*'} FROM {files}"
 
 
-def _column(column: Column, partition: Mapping[str, str | None], there: set[str]) -> str:
+def _column(column: Column, partition: Mapping[str, str | None], there: set[str], exact: bool) -> str:
     if column.name in partition:
         value = partition[column.name]
         text = "NULL" if value is None else literal(value)
         return f"CAST({text} AS {type_sql(column.type)}) AS {quote(column.name)}"
-    return typed_column(column) if column.name in there else null_column(column)
+    if column.name not in there:
+        return null_column(column)
+    return exact_column(column) if exact else typed_column(column)
 
 
 def _write_partitions(relations: Relations, sql: str, target: Path, names: Sequence[str]) -> None:

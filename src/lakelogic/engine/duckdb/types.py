@@ -46,6 +46,11 @@ def typed_column(column: Column) -> str:
     return name if keeps_type(column) else f"CAST({name} AS {type_sql(column.type)}) AS {name}"
 
 
+def exact_column(column: Column) -> str:
+    """A column in its declared type, also where it is a hidden one."""
+    return f"CAST({quote(column.name)} AS {type_sql(column.type)}) AS {quote(column.name)}"
+
+
 def null_column(column: Column) -> str:
     unknown = column.type.this in {exp.DataType.Type.UNKNOWN, exp.DataType.Type.NULL}
     return f"CAST(NULL AS {'VARCHAR' if unknown else type_sql(column.type)}) AS {quote(column.name)}"

@@ -20,13 +20,14 @@ from lakelogic.engine.polars.kept_links import keep_link
 from lakelogic.engine.polars.reader import inspect_source, link_types, read_source
 from lakelogic.engine.polars.refusals import find_plan_refusals
 from lakelogic.engine.polars.relations import Relations, aligned, one_row, open_relations
+from lakelogic.engine.polars.row_work import read_rows, write_rows
 from lakelogic.engine.polars.stage import observe, run_stage
 from lakelogic.engine.polars.types import Type, to_columns
 from lakelogic.engine.polars.values import Value, call
 from lakelogic.engine.protocol import KeptLink, ReadSpec, StageInput
 from lakelogic.engine.registry import EngineOptions
 from lakelogic.plan.dataset_rules import one_row as one_row_of
-from lakelogic.plan.files import Staged, StagedFile
+from lakelogic.plan.files import RowInput, Staged, StagedFile
 from lakelogic.plan.fold import REJECTED_RELATION, UNFOLDED_RELATION
 from lakelogic.plan.model import DECRYPT_FUNCTION, Column, LinkRead, Plan, SourceFacts, Stage
 
@@ -110,6 +111,23 @@ class PolarsEngine:
 
     def _decrypted(self, name: str) -> pl.Expr:
         return call(self._masks[DECRYPT_FUNCTION][0], [Value(pl.col(name), pl.String())], pl.String()).expr
+
+    def write_rows(
+        self,
+        query: exp.Query,
+        inputs: Mapping[str, RowInput],
+        columns: Sequence[Column],
+        *,
+        root: str,
+        folder: str,
+        partition_by: Sequence[str] = (),
+    ) -> tuple[StagedFile, ...]:
+        with self._call("writing rows of a table") as relations:
+            return write_rows(relations, query, inputs, columns, (root, folder), partition_by)
+
+    def read_rows(self, query: exp.Query, inputs: Mapping[str, RowInput]) -> list[tuple[Any, ...]]:
+        with self._call("looking at rows of a table") as relations:
+            return read_rows(relations, query, inputs)
 
     def make_interruptible(self) -> None:
         return

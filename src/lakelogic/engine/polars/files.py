@@ -90,12 +90,15 @@ def _measured(written: Sequence[tuple[Path, Mapping[str, str | None]]], root: Pa
     return tuple(files)
 
 
-def read_staged(staged: StageInput) -> Rows:
-    """The rows of staged files, partition columns included, in their declared types."""
+def read_staged(staged: StageInput, *, exact: bool = False) -> Rows:
+    """The rows of staged files, partition columns included, in their declared types.
+
+    Hidden columns keep the type that they have in the files, unless all are to be `exact`.
+    """
     types = {column.name: _type_of(column) for column in staged.columns}
     if not staged.staged or staged.staged_root is None:
         return Rows(pl.LazyFrame(schema=types), types)
-    parts = [_read_file(staged.staged_root, file, staged.columns) for file in staged.staged]
+    parts = [_read_file(staged.staged_root, file, staged.columns, exact) for file in staged.staged]
     known = {name: parts[0].types[name] if has_no_type(c) else types[name] for c in staged.columns for name in [c.name]}
     return Rows(pl.concat([part.frame for part in parts], how="vertical_relaxed"), known)
 
@@ -125,18 +128,18 @@ def _path_of(root: str, file: StagedFile) -> str:
     return f"{root.rstrip('/')}/{file.path}" if is_remote(root) else str(local_path(root) / file.path)
 
 
-def _read_file(root: str, file: StagedFile, columns: Sequence[Column]) -> Rows:
+def _read_file(root: str, file: StagedFile, columns: Sequence[Column], exact: bool) -> Rows:
     rows = rows_of(scan_parquet(_path_of(root, file)))
-    values = {column.name: _value(column, file.partition, rows) for column in columns}
+    values = {column.name: _value(column, file.partition, rows, exact) for column in columns}
     frame = rows.frame.select([value.expr.alias(name) for name, value in values.items()])
     return Rows(frame, {name: value.type for name, value in values.items()})
 
 
-def _value(column: Column, partition: Mapping[str, str | None], rows: Rows) -> Value:
+def _value(column: Column, partition: Mapping[str, str | None], rows: Rows, exact: bool) -> Value:
     if column.name in partition:
         text = Value(pl.lit(partition[column.name], dtype=pl.String), pl.String())
         return cast(text, of_plan(column.type))
     if column.name not in rows.types:
         return Value(pl.lit(None, dtype=_type_of(column)), _type_of(column))
     there = Value(pl.col(column.name), rows.types[column.name])
-    return there if keeps_type(column) else cast(there, of_plan(column.type))
+    return there if keeps_type(column) and not exact else cast(there, of_plan(column.type))

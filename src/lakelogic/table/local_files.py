@@ -1,0 +1,109 @@
+"""The files of a Delta table that row work reads and replaces, by what the table's log says of them."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+from urllib.parse import quote, unquote
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from lakelogic.core.errors import CapabilityError
+from lakelogic.plan.files import StagedFile
+from lakelogic.storage.files import list_names, remove_tree
+from lakelogic.table.obstacles import adoption_obstacle
+from lakelogic.table.pruning import Range, overlaps
+
+FILE_BYTES = 64 * 1024 * 1024
+_KEPT = "!$&'()+,-./:;=@_~"  # beside letters and digits, what delta-rs writes into the log as it is
+
+
+def refuse_rewrite(table: DeltaTable, *, why: str) -> None:
+    """Raise where files of a table cannot be read and replaced as they lie."""
+    found = rewrite_obstacle(table)
+    if found is not None:
+        raise CapabilityError(
+            f"the table `{table.table_uri}` has {found}, which {why} cannot honour without Spark",
+            code="LL311",
+            hint="run this contract with engine spark",
+        )
+
+
+def rewrite_obstacle(table: DeltaTable) -> str | None:
+    """Why files of this table cannot be read and replaced as they lie, in words; None when they can."""
+    if obstacle := adoption_obstacle(table, overwrite=True):
+        return obstacle
+    if table.metadata().configuration.get("delta.enableChangeDataFeed", "false").lower() == "true":
+        # Rows that are only copied would be told as deleted and inserted.
+        return "a change data feed"
+    paths = pa.table(table.get_add_actions())["path"].to_pylist()
+    # A removal under another spelling of the path would leave the file in the table.
+    odd = any(_encoded(unquote(path)) != path for path in paths)
+    return "a file whose path is spelled in the log as only Spark does" if odd else None
+
+
+def find_files(table: DeltaTable, ranges: Mapping[str, Sequence[Range]]) -> tuple[StagedFile, ...]:
+    """The table's files that may hold a row with all these columns in their ranges; paths are those on the disk."""
+    actions = pa.table(table.get_add_actions(flatten=True))
+    partitions = table.metadata().partition_columns
+    chosen = actions.filter(pa.array(overlaps(actions, ranges), pa.bool_()))
+    return tuple(_file(row, partitions) for row in chosen.to_pylist())
+
+
+def _file(row: Mapping[str, Any], partitions: Sequence[str]) -> StagedFile:
+    values = {name: partition_text(row.get(f"partition.{name}")) for name in partitions}
+    return StagedFile(unquote(row["path"]), int(row["size_bytes"]), int(row["num_records"] or 0), values)
+
+
+def partition_text(value: Any) -> str | None:
+    """A partition value as Delta's log writes it."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return str(value).lower()
+        case datetime():
+            moment = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo is not None else value
+            return moment.isoformat(sep=" ")
+        case Decimal():
+            return f"{value:f}"
+        case bytes():
+            return value.decode()
+        case _:
+            return str(value)
+
+
+def group_files(files: Sequence[StagedFile], most: int = FILE_BYTES) -> list[tuple[StagedFile, ...]]:
+    """Files in groups that are rewritten together: small ones become one, and no group grows much beyond a file."""
+    groups: list[list[StagedFile]] = []
+    size = 0
+    for file in files:
+        if not groups or size + file.size > most:
+            groups.append([])
+            size = 0
+        groups[-1].append(file)
+        size += file.size
+    return [tuple(group) for group in groups]
+
+
+def new_folder(root: str, staged: Sequence[StagedFile]) -> str:
+    """A folder for files that the table will show; what an attempt left that ended before its commit is removed.
+
+    It bears the name of the batch whose staged files these are.
+    """
+    if not staged:
+        return f"batch-{uuid.uuid4().hex}"
+    prefix = f"batch-{staged[0].path.split('/')[0].removeprefix('merge-')}-"
+    for name in list_names(root):
+        if name.startswith(prefix):
+            remove_tree(os.path.join(root, name))
+    return prefix + uuid.uuid4().hex[:8]
+
+
+def _encoded(path: str) -> str:
+    return quote(path, safe=_KEPT)
