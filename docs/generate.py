@@ -12,7 +12,7 @@ from lakelogic.core.settings import VARIABLES
 DOCS = Path(__file__).parent
 MARK = "<!-- settings -->"
 COMMANDS = (
-    "run", "validate", "explain", "dag", "pipeline", "ddl", "maintain", "reset", "reload", "dates", "schema",
+    "run", "validate", "verify", "explain", "dag", "pipeline", "ddl", "maintain", "reset", "reload", "dates", "schema",
     "init", "bootstrap", "doctor", "setup", "runs list", "runs show",
     "approvals list", "approvals approve", "approvals discard",
 )  # fmt: skip

@@ -28,6 +28,7 @@ from lakelogic.cli import (
     schema,
     setup,
     validate,
+    verify,
 )
 from lakelogic.cli.boundary import run_guarded
 
@@ -43,6 +44,7 @@ app = typer.Typer(
 
 app.command("run")(run.run_command)
 app.command("validate")(validate.validate_command)
+app.command("verify")(verify.verify_command)
 app.command("explain")(explain.explain_command)
 app.command("dag")(dag.dag_command)
 app.command("pipeline")(driver.pipeline_command)

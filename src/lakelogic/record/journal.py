@@ -114,6 +114,11 @@ class Journal:
         """The number of the newest batch; 0 before the first."""
         return self._transaction(_PREPARED)
 
+    def newest(self) -> Batch | None:
+        """The newest batch, over or not; None before the first."""
+        last = self.last_batch()
+        return self._read_batch(last) if last else None
+
     def pending(self) -> Batch | None:
         """The batch that was prepared but is neither committed nor abandoned."""
         newest = self._transaction(_PREPARED)
