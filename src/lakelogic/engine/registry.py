@@ -18,6 +18,7 @@ _ENGINES: Mapping[str, tuple[str, str]] = {
     "duckdb": ("lakelogic.engine.duckdb.engine", "DuckDbEngine"),
     "polars": ("lakelogic.engine.polars.engine", "PolarsEngine"),
 }
+UNKNOWN_ENGINE, MISSING_PACKAGE = "LL485", "LL486"
 # Told without opening an engine: a run that would have to be refused asks no broker.
 READS_TOPICS = frozenset({"spark"})
 # Engines that read the parts of a database side by side; the others read through one connection.
@@ -43,7 +44,7 @@ def engine_names() -> tuple[str, ...]:
 def open_engine(name: str, options: EngineOptions | None = None) -> Engine:
     """Open the engine of that name; the caller closes it."""
     if name not in _ENGINES:
-        raise RunError(f"unknown engine `{name}`", hint=f"one of: {', '.join(_ENGINES)}", code="LL485")
+        raise RunError(f"unknown engine `{name}`", hint=f"one of: {', '.join(_ENGINES)}", code=UNKNOWN_ENGINE)
     module, class_name = _ENGINES[name]
     try:
         engine_class = getattr(import_module(module), class_name)
@@ -53,7 +54,7 @@ def open_engine(name: str, options: EngineOptions | None = None) -> Engine:
         raise RunError(
             f"engine `{name}` needs the package `{error.name}`, which is not installed",
             hint=f"pip install 'lakelogic[{name}]'",
-            code="LL486",
+            code=MISSING_PACKAGE,
         ) from error
     engine: Engine = engine_class.open(options or EngineOptions())
     return engine

@@ -19,6 +19,7 @@ from lakelogic.core.errors import LakeLogicError, RunError
 from lakelogic.core.settings import Settings
 from lakelogic.core.slices import DatabaseSlice, FileSlice, StoredSlice, describe_slice
 from lakelogic.core.versions import find_engine_version
+from lakelogic.engine.registry import MISSING_PACKAGE, UNKNOWN_ENGINE
 from lakelogic.record.journal import open_journal
 from lakelogic.record.slice_json import encode_slice
 from lakelogic.run.certificate import Certificate, EngineRun, Input
@@ -29,7 +30,7 @@ from lakelogic.storage.address import is_remote
 from lakelogic.storage.files import open_file, remove_tree
 
 _CHUNK = 1 << 20
-_NO_ENGINE = frozenset({"LL485", "LL486"})
+_NO_ENGINE = frozenset({UNKNOWN_ENGINE, MISSING_PACKAGE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def _check_engines(engines: Sequence[str]) -> None:
     if find_engine_version("duckdb") is None:
         raise RunError(
             "results are compared with the package `duckdb`, which is not installed",
-            code="LL486",
+            code=MISSING_PACKAGE,
             hint="pip install 'lakelogic[duckdb]'",
         )
 
