@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
+import numpy  # noqa: F401 - functions in Python need it, and DuckDB does not ask for it
 import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
