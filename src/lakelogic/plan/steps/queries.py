@@ -16,7 +16,7 @@ from lakelogic.plan.model import Column
 from lakelogic.plan.relation import SOURCE_NAME, Relation, resolve, unknown_column
 from lakelogic.plan.sql import RESOLVE_DIALECT, SqlProblem, parse_query, shorten
 from lakelogic.plan.stage_builder import Output, keep
-from lakelogic.plan.types import named
+from lakelogic.plan.types import is_decimal, named
 from lakelogic.plan.typing import annotate, check_types, require_boolean
 from lakelogic.plan.workbench import Compiled, Workbench
 
@@ -127,10 +127,15 @@ def _last_of_each_name(query: exp.Query) -> list[Output]:
         for node in query.selects:
             chosen[node.alias_or_name] = node
         query.set("expressions", list(chosen.values()))
-    unknown = named("unknown")
-    return [
-        Output(Column(node.alias_or_name, node.type or unknown), column(node.alias_or_name)) for node in query.selects
-    ]
+    # Decimals of an inner query were typed before its own arithmetic was: their digits show in the files.
+    nested = sum(1 for _ in query.find_all(exp.Select)) > 1
+    outputs = []
+    for node in query.selects:
+        type_ = node.type
+        if type_ is None or (nested and is_decimal(type_)):
+            type_ = named("unknown")
+        outputs.append(Output(Column(node.alias_or_name, type_), column(node.alias_or_name)))
+    return outputs
 
 
 def _refuse_unknown_tables(query: exp.Query, known: dict[str, Relation]) -> None:
