@@ -35,7 +35,8 @@ def type_decimals(tree: _Tree) -> _Tree:
 
 def _type_of(node: exp.Expr) -> exp.DataType | None:
     if isinstance(node, exp.Alias):
-        return node.this.type
+        named_type: exp.DataType | None = node.this.type
+        return named_type
     if isinstance(node, _ARITHMETIC):
         return _arithmetic(node)
     if isinstance(node, _SAME) and is_decimal(node.this.type):
