@@ -29,7 +29,8 @@ RULES = (
     "{discount} >= 0 AND {discount} <= 90",
     "length({note}) <= 200",
 )
-
+# Of each hundred rows, by the share of bad ones: those whose mail is none, and those whose discount is no number.
+BAD = {0: (range(0), range(0)), 2: (range(1, 2), range(2, 3)), 50: (range(25), range(25, 50))}
 
 _TYPES = {"BIGINT": "long", "DECIMAL(12,2)": "decimal(12,2)", "INT": "int", "DATE": "date", "TIMESTAMP": "timestamp",
           "DOUBLE": "double"}  # fmt: skip
@@ -42,29 +43,42 @@ def named(sql: str, prefix: str = "") -> str:
     return sql
 
 
-def contract(path: str) -> str:
+def more_rules(count: int) -> tuple[str, ...]:
+    """So many rules: the ten, or the first of them, and further ones of the same kinds that hold for every row."""
+    kinds = (
+        "{{amount}} > -{n}", "{{quantity}} BETWEEN 1 AND 10{n}", "{{email}} <> 'nobody{n}'",
+        "{{customer_id}} RLIKE '^C[0-9]{{1,{n}}}$'", "{{country}} NOT IN ('X{n}', 'Y{n}')", "{{status}} <> 'S{n}'",
+        "{{order_date}} >= DATE '19{n:02d}-01-01'", "{{discount}} <= 9{n}", "length({{note}}) <= 2{n:02d}",
+        "{{phone}} <> '{n}'",
+    )  # fmt: skip
+    further = [kinds[i % len(kinds)].format(n=10 + i // len(kinds)) for i in range(max(0, count - len(RULES)))]
+    return (*RULES[:count], *further)
+
+
+def contract(path: str, rules: int = len(RULES)) -> str:
     """The whole job, as LakeLogic's users write it."""
     lines = ["dataset: orders", f'source: {{ path: "{path}" }}', "model:", "  fields:"]
     for name in COLUMNS:
         required = ", required: true" if name == "order_id" else ""
         type_ = _TYPES[CASTS[name]] if name in CASTS else "string"
         lines.append(f'    - {{ name: {name}, type: "{type_}"{required} }}')
-    lines += ["quality:", "  row_rules:", *[f"    - sql: >-\n        {named(rule)}" for rule in RULES]]
+    lines += ["quality:", "  row_rules:", *[f"    - sql: >-\n        {named(rule)}" for rule in more_rules(rules)]]
     lines += ["materialization: { strategy: append, target_path: lake/orders }"]
     return "\n".join(lines) + "\n"
 
 
-def generate(cache: Path, rows: int, source: str) -> Path:
-    """Write the input once; 1 % of rows breaks a rule and another 1 % a cast."""
+def generate(cache: Path, rows: int, source: str, bad: int = 2) -> Path:
+    """Write the input once; half of the bad rows, in percent, break a rule, and the others a cast."""
     import duckdb
 
     cache.mkdir(parents=True, exist_ok=True)
-    path = cache / f"orders_{rows}.{source}"
+    path = cache / (f"orders_{rows}.{source}" if bad == 2 else f"orders_{rows}_{bad}.{source}")
+    mails, discounts = (f"i % 100 >= {each.start} AND i % 100 < {each.stop}" for each in BAD[bad])
     if path.exists():
         return path
     query = f"""
         SELECT i AS order_id, 'C' || lpad((hash(i) % 1000000)::VARCHAR, 7, '0') AS customer_id,
-          CASE WHEN i % 100 = 1 THEN 'not a mail'
+          CASE WHEN {mails} THEN 'not a mail'
             ELSE 'user' || (i % 500000) || '@example' || (i % 50) || '.com' END AS email,
           (1 + hash(i * 3) % 100000) / 100.0 AS amount, 1 + hash(i * 5) % 20 AS quantity,
           ['NEW', 'PAID', 'SHIPPED', 'DONE'][1 + (i % 4)::INT] AS status,
@@ -72,7 +86,7 @@ def generate(cache: Path, rows: int, source: str) -> Path:
           DATE '2026-01-01' + (i % 300)::INT AS order_date,
           TIMESTAMP '2026-01-01' + to_seconds((i * 7) % 25000000) AS updated_at,
           '+49' || (100000000 + hash(i * 7) % 900000000) AS phone,
-          CASE WHEN i % 100 = 2 THEN 'abc' ELSE ((hash(i * 11) % 500) / 10.0)::VARCHAR END AS discount,
+          CASE WHEN {discounts} THEN 'abc' ELSE ((hash(i * 11) % 500) / 10.0)::VARCHAR END AS discount,
           'note for order ' || i AS note
         FROM range({rows}) t(i)"""
     text = "SELECT " + ", ".join(f"{name}::VARCHAR AS {name}" for name in COLUMNS) + f" FROM ({query})"
