@@ -23,12 +23,13 @@ from lakelogic.plan.writes import (
 from lakelogic.table.adopt import Mode, adopt_files, find_commit, find_committed, find_table
 from lakelogic.table.delta_schema import plan_evolution
 from lakelogic.table.evolution import check_evolution
+from lakelogic.table.history_check import check_history
 from lakelogic.table.not_null import check_not_null
 from lakelogic.table.obstacles import adoption_obstacle, refuse_append_only, require_append_only
 from lakelogic.table.protocol import Commit, CommitId, EvolutionPolicy, TableLocation, TableShape
 from lakelogic.table.replaced import Replaced, find_replaced
 from lakelogic.table.spark_cdc import commit_cdc
-from lakelogic.table.spark_history import check_history, commit_history
+from lakelogic.table.spark_history import commit_history
 from lakelogic.table.spark_merge import check_merge, commit_merge
 from lakelogic.table.spark_staged import committed, read_staged, session_confs, spark_errors
 from lakelogic.table.spark_widen import widen_on_spark

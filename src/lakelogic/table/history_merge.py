@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lakelogic.plan.files import StagedFile
-from lakelogic.table.history_observed import Batch
-from lakelogic.table.history_rows import OP
+from lakelogic.table.history_batch import Batch
+from lakelogic.table.history_layout import OP
 from lakelogic.table.pruning import first_value, render_literal
 from lakelogic.table.spark_staged import quoted
 

@@ -7,21 +7,16 @@ that stay: these are read, freed of what changes, and written in the order in wh
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import pyarrow.compute as pc
 
 from lakelogic.core.faults import fault_point
 from lakelogic.plan.files import StagedFile
-from lakelogic.storage.files import list_names, remove_tree
-from lakelogic.storage.tables import open_parquet
 from lakelogic.table.adopt import replace_files
+from lakelogic.table.history_batch import Batch, new_folder
+from lakelogic.table.history_effect import Effect, find_effect
 from lakelogic.table.history_files import marked_files, read_files
-from lakelogic.table.history_observed import Batch
-from lakelogic.table.history_rows import OLD_FILE, OP
+from lakelogic.table.history_layout import OLD_FILE, OP
 from lakelogic.table.history_scratch import FILE_BYTES, list_parquet, wanted_files, write_parquet
 from lakelogic.table.protocol import Commit, CommitId
 from lakelogic.table.spark_staged import quoted, session_confs
@@ -35,35 +30,12 @@ _BROADCAST_PAIRS = 2_000_000
 _CONFS = {"spark.sql.files.maxPartitionBytes": str(FILE_BYTES), "spark.sql.files.openCostInBytes": str(2**20)}
 
 
-@dataclass(frozen=True, slots=True)
-class _Effect:
-    """What changes do to a table."""
-
-    marks: frozenset[int]  # of the files that they touch
-    updated: int
-    deleted: int
-    inserted: int
-
-    def metrics(self, touched: Sequence[StagedFile], written: Sequence[StagedFile]) -> dict[str, int]:
-        """In the words of Delta's MERGE."""
-        return {
-            "numTargetRowsInserted": self.inserted,
-            "numTargetRowsUpdated": self.updated,
-            "numTargetRowsDeleted": self.deleted,
-            "numTargetRowsCopied": sum(file.rows for file in touched) - self.updated - self.deleted,
-            "numTargetFilesAdded": len(written),
-            "numTargetFilesRemoved": len(touched),
-            "numTargetBytesAdded": sum(file.size for file in written),
-            "numTargetBytesRemoved": sum(file.size for file in touched),
-        }
-
-
 def rewrite_files(
     spark: SparkSession, batch: Batch, changes: DataFrame, files: Sequence[StagedFile], commit_id: CommitId
 ) -> Commit:
     """Commit changes, which lie in these scratch files, to a table whose files can be read as they are."""
     assert batch.table is not None and batch.sources is not None
-    effect = _find_effect(batch.path, files)
+    effect = find_effect(batch.path, files)
     touched = marked_files(batch.path, batch.sources, effect.marks)
     folder = new_folder(batch)
     with session_confs(spark, _CONFS):
@@ -75,21 +47,12 @@ def rewrite_files(
     return replace_files(batch.table, batch.path, written, touched, batch.shape, commit_id, metrics)
 
 
-def new_folder(batch: Batch) -> str:
-    """A folder for files that the table will show; what an attempt left that ended before its commit is removed."""
-    prefix = f"batch-{batch.staged_folder.removeprefix('merge-')}-"
-    for name in list_names(batch.path) if batch.files else ():
-        if name.startswith(prefix):
-            remove_tree(os.path.join(batch.path, name))
-    return prefix + uuid.uuid4().hex[:8]
-
-
 def _rows(
     spark: SparkSession,
     batch: Batch,
     changes: DataFrame,
     touched: Sequence[StagedFile],
-    effect: _Effect,
+    effect: Effect,
     files: int,
 ) -> DataFrame:
     from pyspark.sql import functions as sf
@@ -110,18 +73,3 @@ def _rows(
     # Without a copy of the pairs for everyone the rows are moved, and must be brought near each other again.
     rows = kept.unionByName(new).repartitionByRange(files + wanted_files(touched), *near)
     return rows.sortWithinPartitions(*near)
-
-
-def _find_effect(root: str, files: Sequence[StagedFile]) -> _Effect:
-    """Counted from two narrow columns of the scratch files, a part at a time."""
-    marks: set[int] = set()
-    rows = known = updated = 0
-    for file in files:
-        with open_parquet(os.path.join(root, file.path)) as parquet:
-            for part in parquet.iter_batches(columns=[OLD_FILE, OP]):
-                there = pc.is_valid(part.column(OLD_FILE))
-                rows += part.num_rows
-                known += pc.sum(there).as_py() or 0
-                updated += pc.sum(pc.and_(there, part.column(OP))).as_py() or 0
-                marks.update(pc.unique(part.column(OLD_FILE)).drop_null().to_pylist())
-    return _Effect(frozenset(marks), updated, known - updated, rows - known)

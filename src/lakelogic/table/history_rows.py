@@ -20,6 +20,24 @@ from typing import TYPE_CHECKING
 
 from lakelogic.plan.model import HIDDEN_PREFIX
 from lakelogic.plan.writes import WriteScd2
+from lakelogic.table.history_layout import (
+    AT,
+    BATCH,
+    CHANGE,
+    COVERED,
+    FROM_STORE,
+    FROM_TABLE,
+    GONE,
+    KIND,
+    OLD_FILE,
+    OLD_TO,
+    OLD_VERSION,
+    OP,
+    ORIGIN,
+    REMEMBER,
+    SINCE,
+    Layout,
+)
 from lakelogic.table.spark_staged import quoted
 
 if TYPE_CHECKING:
@@ -27,20 +45,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType, StructType
 
-# Columns of observations, beside those of the source.
-AT = f"{HIDDEN_PREFIX}at"  # since when
-GONE = f"{HIDDEN_PREFIX}gone"  # the key is deleted
-BATCH = f"{HIDDEN_PREFIX}batch"  # store: which batch wrote it
-COVERED = f"{HIDDEN_PREFIX}covered"  # store: columns whose values are those of the version around it
-ORIGIN = f"{HIDDEN_PREFIX}origin"
-OLD_TO = f"{HIDDEN_PREFIX}old_to"  # table: the end and the number that the version has now
-OLD_VERSION = f"{HIDDEN_PREFIX}old_version"
-OLD_FILE = f"{HIDDEN_PREFIX}old_file"  # table: the mark of the file that the version stands in
-SINCE = f"{HIDDEN_PREFIX}since"  # the first instant that the batch speaks of, per key
-KIND, OP = "kind", f"{HIDDEN_PREFIX}op"  # of results
-CHANGE, REMEMBER = "change", "remember"
-
-FROM_TABLE, FROM_STORE, FROM_BATCH = 0, 1, 2
 _STATE, _SETTLED, _BASE = f"{HIDDEN_PREFIX}state", f"{HIDDEN_PREFIX}settled", f"{HIDDEN_PREFIX}base"
 _STARTS, _NUMBER, _NEXT = f"{HIDDEN_PREFIX}starts", f"{HIDDEN_PREFIX}number", f"{HIDDEN_PREFIX}next"
 _BEFORE, _ENDED, _BOUND = f"{HIDDEN_PREFIX}before", f"{HIDDEN_PREFIX}ended", f"{HIDDEN_PREFIX}bound"
@@ -59,29 +63,6 @@ class Observed:
 
     rows: DataFrame
     has_store: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The columns of a history by their use."""
-
-    write: WriteScd2
-    columns: tuple[str, ...]  # of the table, in order
-
-    @property
-    def source(self) -> tuple[str, ...]:
-        """What the states are made of."""
-        return (*self.write.tracked, *self.write.untracked)
-
-    @property
-    def lineage(self) -> tuple[str, ...]:
-        write = self.write
-        others = {*write.keys, write.timestamp, *self.source, *write.made, write.surrogate}
-        return tuple(name for name in self.columns if name not in others)
-
-    @property
-    def carried(self) -> tuple[str, ...]:
-        return (*self.source, *self.lineage)
 
 
 def compute_changes(observed: Observed, layout: Layout, *, batch: int) -> DataFrame:

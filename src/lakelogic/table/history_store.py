@@ -22,7 +22,7 @@ from lakelogic.plan.types import named
 from lakelogic.storage.files import move_folder, remove_tree
 from lakelogic.table.adopt import adopt_files, find_commit, find_table
 from lakelogic.table.delta_schema import plan_evolution
-from lakelogic.table.history_rows import AT, BATCH, COVERED, GONE, Layout
+from lakelogic.table.history_layout import AT, BATCH, COVERED, GONE, Layout
 from lakelogic.table.location import CONTROL_FOLDER
 from lakelogic.table.protocol import CommitId, TableShape
 

@@ -14,21 +14,23 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakelogic.core.errors import PlanError
 from lakelogic.core.faults import fault_point
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.writes import WriteScd2
 from lakelogic.storage.files import remove_tree
 from lakelogic.table.adopt import adopt_files, find_commit, find_table
+from lakelogic.table.history_batch import Batch, new_folder, open_batch
+from lakelogic.table.history_check import history_shape, layout_of
+from lakelogic.table.history_layout import CHANGE, KIND, REMEMBER
 from lakelogic.table.history_merge import render_merge
-from lakelogic.table.history_observed import Batch, observe, open_batch
-from lakelogic.table.history_rewrite import new_folder, rewrite_files
-from lakelogic.table.history_rows import CHANGE, KIND, REMEMBER, Layout, compute_changes
+from lakelogic.table.history_observed import observe
+from lakelogic.table.history_rewrite import rewrite_files
+from lakelogic.table.history_rows import compute_changes
 from lakelogic.table.history_scratch import list_parquet, wanted_files, write_parquet
-from lakelogic.table.history_store import check_store, commit_store, history_property, store_path, store_shape
+from lakelogic.table.history_store import commit_store, store_path, store_shape
 from lakelogic.table.obstacles import adoption_obstacle
 from lakelogic.table.protocol import Commit, CommitId, TableShape
 from lakelogic.table.spark_merge import ready_table
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-_PROPERTY = "lakelogic.history"
 _CONFS = {
     "spark.sql.session.timeZone": "UTC",
     # The other form of instants has no statistics, by which files are skipped.
@@ -59,23 +60,6 @@ class _Scratch:
     remembered: tuple[StagedFile, ...]
 
 
-def check_history(path: str, write: WriteScd2, shape: TableShape) -> None:
-    """Raise where a table was not written as this history."""
-    table = find_table(path)
-    if table is None:
-        return
-    layout = _layout(write, shape)
-    there = {field.name for field in table.schema().fields}
-    fixed = table.metadata().configuration.get(_PROPERTY, history_property(layout))
-    if fixed != history_property(layout) or not there.issuperset(write.made):
-        raise PlanError(
-            "the table was not written as this history: keys, timestamp, column names or end date differ",
-            code="LL339",
-            hint="write to a new target, and read the source again into it",
-        )
-    check_store(path, shape, layout)
-
-
 def commit_history(
     spark: SparkSession,
     path: str,
@@ -90,7 +74,7 @@ def commit_history(
         return done
     if table is not None:
         table = ready_table(spark, path, table, shape)
-    layout = _layout(write, shape)
+    layout = layout_of(write, shape)
     widen_on_spark(spark, store_path(path), store_shape(shape, layout))
     known = table if table is not None and table.file_uris() else None
     batch = open_batch(path, known, files, shape, layout, commit_id.batch)
@@ -114,10 +98,6 @@ def commit_history(
     return commit
 
 
-def _layout(write: WriteScd2, shape: TableShape) -> Layout:
-    return Layout(write, tuple(c.name for c in shape.columns))
-
-
 def _write_changes(spark: SparkSession, batch: Batch) -> _Scratch:
     # Named after the batch's staged files, so that what a killed run leaves is swept away with them.
     folder = f"{batch.staged_folder}-history-{uuid.uuid4().hex[:8]}"
@@ -133,7 +113,7 @@ def _write_changes(spark: SparkSession, batch: Batch) -> _Scratch:
 
 def _load(spark: SparkSession, batch: Batch, scratch: _Scratch, commit_id: CommitId) -> Commit:
     """The first versions become the table's files as they are, near each other by key."""
-    shape = replace(batch.shape, properties={**batch.shape.properties, _PROPERTY: history_property(batch.layout)})
+    shape = history_shape(batch.shape, batch.layout)
     if not scratch.changes:
         return adopt_files(batch.path, "append", (), shape, commit_id)
     keys = [quoted(key) for key in batch.layout.write.keys]
