@@ -18,7 +18,9 @@ from lakelogic.plan.files import StagedFile
 from lakelogic.plan.history import history_columns
 from lakelogic.plan.model import DELETE_COLUMN, Column
 from lakelogic.plan.writes import WriteScd2
+from lakelogic.table.delta_rs import DeltaRsTable
 from lakelogic.table.delta_spark import SparkDeltaTable
+from lakelogic.table.local_rows import RowWriter
 from lakelogic.table.protocol import Commit, CommitId, TableLocation, TableShape
 
 if TYPE_CHECKING:
@@ -50,11 +52,13 @@ _SPARK = {
 class History:
     """A table that is fed with batches of observations."""
 
-    def __init__(self, spark: SparkSession, folder: Path, partition_by: tuple[str, ...] = (), **write: Any) -> None:
+    def __init__(
+        self, engine: SparkSession | RowWriter, folder: Path, partition_by: tuple[str, ...] = (), **write: Any
+    ) -> None:
         self.write = replace(WRITE, **write)
         staged = [Column(name, exp.DataType.build(type_, dialect="spark")) for name, type_ in _SPARK.items()]
         self.folder = folder
-        self.table = SparkDeltaTable(TableLocation("t", str(folder)), spark)
+        self.table = _table(engine, folder)
         self.shape = TableShape(history_columns(self.write, staged), partition_by)
         self.batch = 0
 
@@ -77,6 +81,11 @@ class History:
     def versions(self) -> list[Version]:
         rows = DeltaTable(str(self.folder)).to_pyarrow_table().to_pylist()
         return sorted((_version(row) for row in rows), key=lambda v: (v.key, v.valid_from))
+
+
+def _table(engine: SparkSession | RowWriter, folder: Path) -> DeltaRsTable | SparkDeltaTable:
+    place = TableLocation("t", str(folder))
+    return DeltaRsTable(place, engine) if isinstance(engine, RowWriter) else SparkDeltaTable(place, engine)
 
 
 def _version(row: dict[str, object]) -> Version:

@@ -11,19 +11,28 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 from tests.laws.histories import END, START, alive, broken_laws, histories, oracle
 from tests.laws.history_table import History
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from lakelogic.engine.registry import open_engine
 
-pytestmark = pytest.mark.spark
-
+ENGINES = ("duckdb", "polars", pytest.param("spark", marks=pytest.mark.spark))
 EXAMPLES = max(500, 5 * int(os.environ.get("LAKELOGIC_LAW_EXAMPLES", "40")))
 BATCHES = 4
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """What computes the rows of a history."""
+    if request.param == "spark":
+        yield request.getfixturevalue("spark_session")
+        return
+    opened = open_engine(request.param)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
@@ -34,18 +43,18 @@ def faults(monkeypatch: pytest.MonkeyPatch) -> Iterator[random.Random]:
 
 
 def test_a_history_does_not_depend_on_the_order_of_arrival(
-    spark_session: SparkSession, tmp_path: Path, faults: random.Random, monkeypatch: pytest.MonkeyPatch
+    engine: Any, tmp_path: Path, faults: random.Random, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     observed = histories(EXAMPLES, seed=11)
     expected = oracle(observed)
     assert broken_laws(expected) == []
 
-    at_once = History(spark_session, tmp_path / "at_once")
+    at_once = History(engine, tmp_path / "at_once")
     at_once.feed(sorted(observed, key=lambda seen: seen.at))
     at_once.commit()
     assert at_once.versions() == expected
 
-    shuffled = History(spark_session, tmp_path / "shuffled")
+    shuffled = History(engine, tmp_path / "shuffled")
     faults.shuffle(observed)
     for number in range(BATCHES):
         # What was delivered once may come again.

@@ -21,6 +21,7 @@ from lakelogic.plan.writes import (
 from lakelogic.table.adopt import adopt_files, find_committed, find_table
 from lakelogic.table.delta_schema import find_widened
 from lakelogic.table.evolution import check_evolution
+from lakelogic.table.local_history import check_local_history, commit_local_history
 from lakelogic.table.local_rows import RowWriter
 from lakelogic.table.not_null import check_not_null
 from lakelogic.table.obstacles import refuse_append_only, require_append_only
@@ -49,6 +50,8 @@ class DeltaRsTable:
         check_not_null(self.location.path, table, files, shape)
         if table is not None and (find_widened(table, shape) or _rewrites(write, files, shape)):
             refuse_path(self.location.path)
+        if isinstance(write, WriteScd2):
+            check_local_history(self.location.path, write, shape)
         return events
 
     def commit(self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
@@ -62,13 +65,19 @@ class DeltaRsTable:
                     return adopt_files(self.location.path, "append", files, shape, commit_id)
                 replaced = find_replaced(write, files, shape)
                 return adopt_files(self.location.path, "overwrite", files, shape, commit_id, replaced=replaced)
-            case WriteMerge() | WriteCdc() | WriteScd2():
+            case WriteScd2():
+                return commit_local_history(self._row_writer(), self.location.path, write, files, shape, commit_id)
+            case WriteMerge() | WriteCdc():
                 raise CapabilityError(
                     "strategies `merge`, `cdc` and `scd2` without Spark are not supported yet",
                     hint="run this contract with engine spark",
                 )
             case _:
                 assert_never(write)
+
+    def _row_writer(self):
+        assert self._rows is not None
+        return self._rows
 
 
 def _rewrites(write: Write, files: Sequence[StagedFile], shape: TableShape) -> bool:

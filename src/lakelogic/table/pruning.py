@@ -122,7 +122,7 @@ def find_ranges(bounds: Sequence[Range] | None, root: str, files: Sequence[Stage
     rows = sum(file.rows for file in files)
     if bounds is None or rows > _MAX_ROWS or len(bounds) > _MAX_FILES:
         whole = _footer_range(root, files, column)
-        return [(_typed(whole[0], column.type), _typed(whole[1], column.type))] if whole else []
+        return [(typed_bound(whole[0], column.type), typed_bound(whole[1], column.type))] if whole else []
     hit: dict[int, Range] = {}
     low: Any = None
     high: Any = None
@@ -240,7 +240,7 @@ def _footer_range(root: str, files: Sequence[StagedFile], column: Column) -> Ran
     return (min(lows), max(highs)) if lows else None
 
 
-def _typed(value: Any, type_: exp.DataType) -> Any:
+def typed_bound(value: Any, type_: exp.DataType) -> Any:
     """A bound of a footer, which is written as the log would write it, as a value to compare."""
     if type_.this == exp.DataType.Type.DECIMAL:
         return Decimal(str(value))

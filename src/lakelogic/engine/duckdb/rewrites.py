@@ -281,5 +281,5 @@ SAME: frozenset[type[exp.Expr]] = frozenset({
     exp.First, exp.Last, exp.AnyValue, exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist,
     exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue,
     exp.Explode, exp.Posexplode, exp.Unnest, exp.BitwiseCount, exp.Exists, exp.Decode, exp.DecodeCase,
-    exp.EqualNull,
+    exp.EqualNull, exp.UnixMicros,
 })  # fmt: skip

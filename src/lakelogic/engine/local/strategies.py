@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lakelogic.plan.history_limits import find_history_limits
 from lakelogic.plan.model import EVENT_TIME_COLUMN, Plan
 from lakelogic.plan.writes import WriteMerge, WriteScd2
 
@@ -15,4 +16,5 @@ def find_write_refusals(plan: Plan, engine: str) -> Iterator[str]:
     elif isinstance(plan.write, WriteMerge):
         yield f"the {engine} engine cannot merge into a table yet; use engine: spark"
     elif isinstance(plan.write, WriteScd2):
-        yield f"the {engine} engine cannot keep a history (scd2) yet; use engine: spark"
+        for limit in find_history_limits(plan.write, plan.output):
+            yield f"the {engine} engine cannot {limit}; use engine: spark"

@@ -211,6 +211,10 @@ def _unix(node: exp.Expr, value_of: Compile) -> Value:
     return Value(moment.expr.dt.strftime("%Y-%m-%d %H:%M:%S"), pl.String())
 
 
+def _unix_micros(node: exp.Expr, value_of: Compile) -> Value:
+    return Value(moment_of(node.this, value_of).expr.to_physical().cast(pl.Int64), pl.Int64())
+
+
 def _make_date(node: exp.Expr, value_of: Compile) -> Value:
     parts = [whole_of(part, value_of) for part in node.expressions]
     return call(_date_or_null, parts, _DATE, value_of.guard)
@@ -269,6 +273,7 @@ HANDLERS: dict[type[exp.Expr], Handler] = {
     exp.TimestampTrunc: _trunc("time"), exp.DateTrunc: _trunc("date"), exp.TimeToStr: _format,
     exp.TsOrDsToDate: _parse("date"), exp.StrToDate: _parse("date"), exp.StrToTime: _parse("time"),
     exp.TimeStrToTime: _parse("time"), exp.StrToUnix: _unix, exp.UnixToStr: _unix, exp.GenerateSeries: _sequence,
+    exp.UnixMicros: _unix_micros,
 }  # fmt: skip
 NAMED: dict[str, Handler] = {
     "TRY_TO_DATE": _parse("date"), "TRY_TO_TIMESTAMP": _parse("time"), "WEEKDAY": _PARTS["weekday"],

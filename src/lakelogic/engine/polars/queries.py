@@ -235,11 +235,19 @@ class _Select:
 
     def _windows(self) -> None:
         nodes = [node for root in self._outputs() for node in root.find_all(exp.Window)]
+        alike: dict[tuple[str, ...], list[exp.Window]] = {}
         for node in nodes:
-            window, name = Window(node, self.compiler, self.scope.frame), self._new_name()
-            value = window_value(window)
-            self._know(window.frame.with_columns(value.expr.alias(name)).drop(window.made), [(name, value)])
-            _put(node, name)
+            alike.setdefault(_rows_of_window(node), []).append(node)
+        for group in alike.values():
+            # Rows are sorted once for all functions that look along them in the same way.
+            window = Window(group[0], self.compiler, self.scope.frame)
+            for node in group:
+                window.node, name = node, self._new_name()
+                value = window_value(window)
+                window.frame = window.frame.with_columns(value.expr.alias(name))
+                self._know(window.frame, [(name, value)])
+                _put(node, name)
+            self.scope = Scope(window.frame.drop(window.made), self.scope.columns)
 
     def _explode(self) -> None:
         nodes = [(root, node) for root in self.tree.expressions for node in root.find_all(exp.Explode)]
@@ -315,6 +323,11 @@ def _select(frame: pl.LazyFrame, values: Mapping[str, Value]) -> pl.LazyFrame:
     number = "\0constant"
     named = [value.expr.alias(f"{number}{n}") for n, value in enumerate(values.values())]
     return frame.with_columns(named).select([pl.col(f"{number}{n}").alias(name) for n, name in enumerate(values)])
+
+
+def _rows_of_window(node: exp.Window) -> tuple[str, ...]:
+    order = node.args.get("order")
+    return (*[part.sql() for part in node.args.get("partition_by") or []], order.sql() if order is not None else "")
 
 
 def _put(node: exp.Expr, name: str) -> None:

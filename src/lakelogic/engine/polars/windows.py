@@ -73,6 +73,8 @@ class Window:
 def window_value(window: Window) -> Value:
     """The value of one window function, over the frame that the window holds then."""
     function, node = window.node.this, window.node
+    if isinstance(function, exp.IgnoreNulls) and isinstance(function.this, (exp.Lag, exp.Lead)):
+        return _next_known(window, function.this)
     if isinstance(function, (exp.IgnoreNulls, exp.RespectNulls)):
         raise refused(node)
     match function:
@@ -127,6 +129,16 @@ def _shifted(window: Window) -> Value:
     at, rows = window.row - by, window.over(pl.len().cast(pl.Int64))
     moved = window.over(value.expr.shift(by))
     return Value(pl.when((at >= 1) & (at <= rows)).then(moved).otherwise(other.expr), value.type)
+
+
+def _next_known(window: Window, function: exp.Lag | exp.Lead) -> Value:
+    """The nearest value before or after the row that is not NULL."""
+    if any(function.args.get(part) is not None for part in ("offset", "default")) or window.node.args.get("spec"):
+        raise refused(window.node)
+    value = window.value_of(function.this)
+    before = isinstance(function, exp.Lag)
+    near = value.expr.shift(1).forward_fill() if before else value.expr.shift(-1).backward_fill()
+    return Value(window.over(near), value.type)
 
 
 def _edge(window: Window) -> Value:
