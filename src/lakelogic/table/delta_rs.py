@@ -69,14 +69,17 @@ class DeltaRsTable:
                 return commit_local_history(self._row_writer(), self.location.path, write, files, shape, commit_id)
             case WriteMerge() | WriteCdc():
                 raise CapabilityError(
-                    "strategies `merge`, `cdc` and `scd2` without Spark are not supported yet",
+                    "strategies `merge` and `cdc` without Spark are not supported yet",
                     hint="run this contract with engine spark",
                 )
             case _:
                 assert_never(write)
 
-    def _row_writer(self):
-        assert self._rows is not None
+    def _row_writer(self) -> RowWriter:
+        if self._rows is None:
+            raise CapabilityError(
+                "rows of a table are changed by an engine, and there is none", hint="run the contract with an engine"
+            )
         return self._rows
 
 

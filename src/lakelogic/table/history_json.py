@@ -33,8 +33,8 @@ def _value(column: str, type_: exp.DataType) -> str:
     if type_.this == _Type.DATE:
         return f"concat('\"', CAST({column} AS STRING), '\"')"
     if type_.this == _Type.TIMESTAMPNTZ:
-        form = _literal("yyyy-MM-dd'T'HH:mm:ss.SSSSSS")
-        return f"concat('\"', date_format({column}, {form}), '\"')"
+        day, time = (f"date_format({column}, '{form}')" for form in ("yyyy-MM-dd", "HH:mm:ss.SSSSSS"))
+        return f"concat('\"', {day}, 'T', {time}, '\"')"
     if family(type_) == "timestamp":
         return f"CAST(unix_micros({column}) AS STRING)"
     return f"CAST({column} AS STRING)"
