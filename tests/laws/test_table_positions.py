@@ -130,3 +130,24 @@ def test_a_change_feed_tells_new_rows_from_rewritten_ones(tmp_path: Path) -> Non
     assert isinstance(chosen, TableSlice)
     rows = read_delta(chosen)
     assert rows.column("id").to_pylist() == [12]
+
+
+def test_rows_of_a_replaced_day_that_came_back_as_they_were_are_not_new(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    rows = {"day": ["1", "1", "1", "2"], "n": [1, 1, None, 3], "tags": [["a"], ["a"], None, []]}
+    stamped = {**rows, "_lakelogic_run_id": ["first"] * 4}
+    write_deltalake(path, pa.table(stamped), configuration={"delta.enableChangeDataFeed": "true"})
+    again = {"day": ["1"] * 4, "n": [1, 1, 1, 4], "tags": [["a"]] * 4, "_lakelogic_run_id": ["second"] * 4}
+    for run in ("second", "third"):  # a day that is replaced twice tells its own rows as gone, too
+        again["_lakelogic_run_id"] = [run] * 4
+        write_deltalake(path, pa.table(again), mode="overwrite", predicate="day = '1'")
+    new = read_delta(TableSlice(path, 2, after_version=0)).to_pylist()
+    assert sorted((row["n"], row["_lakelogic_run_id"]) for row in new) == [(1, "third"), (4, "third")]
+
+
+def test_a_row_that_went_and_came_back_is_not_read_twice(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    write_deltalake(path, pa.table({"id": [1, 2]}), configuration={"delta.enableChangeDataFeed": "true"})
+    DeltaTable(path).delete("id = 2")
+    write_deltalake(path, pa.table({"id": [2, 3]}), mode="append")
+    assert read_delta(TableSlice(path, 2, after_version=0)).column("id").to_pylist() == [3]

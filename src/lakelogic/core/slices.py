@@ -7,6 +7,10 @@ from typing import Any, assert_never
 
 from lakelogic.core.sizes import render_bytes, render_count
 
+OWN_PREFIX = "_lakelogic_"  # of columns that tell of a run, not of the business
+# A change data feed of Delta: its own columns, and which kinds of change bring a row or take one away.
+CHANGE_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
+CAME, WENT = ("insert", "update_postimage"), ("delete", "update_preimage")
 RUN_ID_COLUMN = "_lakelogic_run_id"  # of a table that LakeLogic wrote: which run a row is from
 
 

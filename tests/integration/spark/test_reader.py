@@ -271,6 +271,19 @@ def test_a_delta_slice_with_a_change_feed_gives_inserts_and_new_values(spark_ses
     assert [row["id"] for row in rows] == [10] and count == 1
 
 
+def test_rows_of_a_replaced_day_that_came_back_are_not_new(spark_session: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    made = "SELECT inline(array({}))"
+    row = "struct({} AS day, {} AS n, map('a', 1) AS m, '{}' AS _lakelogic_run_id)"
+    first = made.format(", ".join(row.format(day, n, "x") for day, n in ((1, 1), (1, 1), (2, 2))))
+    again = made.format(", ".join(row.format(1, n, "y") for n in (1, 1, 1, 4)))
+    spark_session.sql(first).write.format("delta").option("delta.enableChangeDataFeed", "true").save(path)
+    replacing = spark_session.sql(again).write.format("delta").mode("overwrite").option("replaceWhere", "day = 1")
+    replacing.save(path)
+    rows, count = rows_of(spark_session, ReadSpec("delta"), TableSlice(path, 1, after_version=0))
+    assert sorted(row["n"] for row in rows) == [1, 4] and count == 2
+
+
 def test_masking_of_an_upstream_column_is_a_fact(spark_session: Any, tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     from pyspark.sql import functions as sf

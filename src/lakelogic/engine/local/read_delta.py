@@ -15,12 +15,12 @@ from deltalake.exceptions import DeltaError
 
 from lakelogic.core.errors import CapabilityError, RunError
 from lakelogic.core.slices import TableSlice
+from lakelogic.engine.local.changes import net_changes
 from lakelogic.storage import tables
 from lakelogic.storage.files import read_file
 from lakelogic.storage.resolver import short_reason
 
 MASKING_KEY = "lakelogic.masking"  # metadata of a Delta column
-_CHANGE_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,7 @@ def _read_changes(table: DeltaTable, slice_: TableSlice, after: int) -> Any:
     changes = pa.table(table.load_cdf(starting_version=after + 1, ending_version=slice_.version).read_all())
     # delta-rs gives texts as views, which Arrow cannot filter.
     plain = pa.schema([f.with_type(pa.string()) if f.type == pa.string_view() else f for f in changes.schema])
-    kept = ds.field("_change_type").isin(["insert", "update_postimage"])
-    return changes.cast(plain).filter(kept).drop_columns(list(_CHANGE_COLUMNS))
+    return net_changes(changes.cast(plain))
 
 
 def _read_log(slice_: TableSlice, after: int) -> _Added:

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as sf
 
 from lakelogic.core.errors import CapabilityError, RunError
-from lakelogic.core.slices import RUN_ID_COLUMN, TableSlice
+from lakelogic.core.slices import CAME, CHANGE_COLUMNS, OWN_PREFIX, RUN_ID_COLUMN, WENT, TableSlice
 from lakelogic.engine.spark.lines import Source
 from lakelogic.engine.spark.paths import exactly, local_path, source_expression
 from lakelogic.engine.spark.tally import take_tally
 from lakelogic.plan.model import SOURCE_COLUMN
 
+_ROW, _RANK, _ALIKE, _GONE = (f"_lakelogic_change_{part}" for part in ("row", "rank", "alike", "gone"))
 _ACTIONS = (
     "add STRUCT<path: STRING, dataChange: BOOLEAN, stats: STRING, "
     "deletionVector: STRUCT<storageType: STRING>>, "
@@ -101,10 +102,23 @@ def _read_added(spark: SparkSession, slice_: TableSlice, after: int, whole: Data
 
 
 def _read_changes(spark: SparkSession, slice_: TableSlice, after: int) -> DataFrame:
+    """Rows that are in the table now and were not before: what came, less what went.
+
+    A commit that replaces files tells every row of them, gone and come again. Those that came back as they were are
+    not new, whichever run stamped them.
+    """
     feed = spark.read.format("delta").option("readChangeFeed", "true")
     changes = feed.option("startingVersion", after + 1).option("endingVersion", slice_.version).load(slice_.path)
-    kept = changes.where("_change_type IN ('insert', 'update_postimage')")
-    return kept.drop("_change_type", "_commit_version", "_commit_timestamp")
+    names = [name for name in changes.columns if name not in CHANGE_COLUMNS]
+    compared = [sf.col(f"`{name.replace('`', '``')}`") for name in names if not name.startswith(OWN_PREFIX)]
+    # A map cannot be compared, its JSON can.
+    keyed = changes.withColumn(_ROW, sf.sha2(sf.to_json(sf.struct(*compared)), 256))
+    went = keyed.where(sf.col("_change_type").isin(*WENT)).groupBy(_ROW).agg(sf.count(sf.lit(1)).alias(_GONE))
+    newest_first = Window.partitionBy(_ROW).orderBy(sf.col("_commit_version").desc())
+    came = keyed.where(sf.col("_change_type").isin(*CAME)).withColumn(_RANK, sf.row_number().over(newest_first))
+    back = came.withColumn(_ALIKE, sf.count(sf.lit(1)).over(Window.partitionBy(_ROW))).join(went, _ROW, "left")
+    new = back.where(sf.col(_RANK) <= sf.col(_ALIKE) - sf.coalesce(sf.col(_GONE), sf.lit(0)))
+    return new.drop(_ROW, _RANK, _ALIKE, _GONE, *CHANGE_COLUMNS)
 
 
 def _read_log(spark: SparkSession, slice_: TableSlice, after: int) -> _Added:
