@@ -78,12 +78,25 @@ def assert_made_whole(folder: Path, before: set[str], resumed: PipelineResult, u
 @pytest.mark.kill
 @pytest.mark.parametrize("moment", ["after_prepare:2", "after_run_log:5"])
 def test_a_killed_pipeline_is_gone_on_with(tmp_path: Path, undisturbed: Any, moment: str) -> None:
-    registry = write_estate(tmp_path, ENTITIES)
-    assert pipeline(registry, LAKELOGIC_FAULT=moment).returncode == -9
-    logged = {record.dataset for record in runs(tmp_path) if record.status == "succeeded"}
-    before = {name for name in logged if not pending(tmp_path, name)}
+    assert_survives_a_kill(tmp_path, Request(Settings(engine="duckdb")), undisturbed, moment)
+
+
+@pytest.mark.kill
+@pytest.mark.spark
+def test_so_is_one_on_spark(tmp_path: Path, undisturbed: Any, spark_session: Any, spark_settings: Settings) -> None:
+    asked = Request(spark_settings, engine="spark")
+    assert_survives_a_kill(tmp_path, asked, undisturbed, "after_target_commit:3", spark_session)
+
+
+def assert_survives_a_kill(folder: Path, asked: Request, undisturbed: Any, moment: str, session: Any = None) -> None:
+    engine = asked.engine or "duckdb"
+    registry = write_estate(folder, ENTITIES, engine=engine)
+    killed = pipeline(registry, engine=engine, LAKELOGIC_FAULT=moment)
+    assert killed.returncode == -9, killed.stderr
+    logged = {record.dataset for record in runs(folder) if record.status == "succeeded"}
+    before = {name for name in logged if not pending(folder, name)}
     assert len(before) < len(NAMES)
-    assert_made_whole(tmp_path, before, run_here(registry, resume=True), undisturbed)
+    assert_made_whole(folder, before, run_here(registry, resume=True, request=asked, session=session), undisturbed)
 
 
 @pytest.mark.kill

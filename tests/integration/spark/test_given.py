@@ -11,7 +11,7 @@ import pyspark
 import pytest
 
 from lakelogic.core.settings import Settings
-from lakelogic.engine.spark.session import find_jars
+from lakelogic.engine.spark.conf import find_jars
 
 pytestmark = pytest.mark.spark
 

@@ -12,7 +12,7 @@ from sqlglot import exp
 from lakelogic.core.errors import RunError
 from lakelogic.core.slices import FileSlice, FrameSlice
 from lakelogic.engine.protocol import ReadSpec, StageInput
-from lakelogic.engine.spark.session import CALL_SETTINGS
+from lakelogic.engine.spark.conf import CALL_SETTINGS
 from lakelogic.plan.files import Staged
 from lakelogic.plan.model import Column, LinkRead, Observation, Segment, Stage
 from lakelogic.table.stats import read_stats

@@ -14,6 +14,7 @@ from lakelogic.core.keys import MaskKeys
 from lakelogic.core.slices import Slice
 from lakelogic.engine.protocol import KeptLink, ReadSpec, StageInput
 from lakelogic.engine.registry import EngineOptions
+from lakelogic.engine.spark.conf import find_jars
 from lakelogic.engine.spark.failures import translated
 from lakelogic.engine.spark.files import read_staged
 from lakelogic.engine.spark.kept_links import keep_link
@@ -24,7 +25,6 @@ from lakelogic.engine.spark.relations import Relations, open_relations
 from lakelogic.engine.spark.session import (
     OpenSession,
     close_session,
-    find_jars,
     fork_session,
     interrupt_session,
     new_tag,

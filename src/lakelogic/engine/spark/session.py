@@ -1,4 +1,4 @@
-"""Spark sessions: the caller's, a remote one, one that was started for us, or a local one tuned to start fast."""
+"""Spark sessions: the caller's, a remote one, one that was started for us, or one of our own, here or on a cluster."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,26 +19,12 @@ from pyspark.sql import SparkSession
 
 from lakelogic.core.errors import RunError
 from lakelogic.core.settings import Settings
-from lakelogic.engine.spark.archive import archive_option, find_archive
+from lakelogic.engine.spark.conf import CALL_SETTINGS, SETUP_HINT, start_conf
 from lakelogic.engine.spark.failures import translated
 from lakelogic.engine.spark.given import is_given, join_given
 from lakelogic.engine.spark.quiet import quiet_start
-from lakelogic.engine.spark.stores import REDACTION
 
-_SETUP_HINT = "run `make setup`, or `lakelogic doctor` to see what is missing"
 _MINIMUM_JAVA = 17
-
-# What every call of ours relies on; an existing session gets it for the length of the call only.
-CALL_SETTINGS: Mapping[str, str] = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.caseSensitive": "true",  # names match exactly; `Id` and `id` are two columns
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.maxConcurrentOutputFileWriters": "16",  # so that no sort precedes the split by verdict
-    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
-    # The JVM never compiles a method above 8,000 bytes of code; Spark then splits it instead of having it interpreted.
-    "spark.sql.codegen.hugeMethodLimit": "8000",
-}
 
 _TAG = "lakelogic-"
 _lock = threading.RLock()
@@ -106,14 +90,6 @@ def settings_for_call(spark: SparkSession) -> Iterator[None]:
         _release(spark)
 
 
-def find_jars(settings: Settings) -> list[Path]:
-    """The jars of the cache folder; Delta's must be among them."""
-    jars = sorted(settings.jars.glob("*.jar")) if settings.jars.is_dir() else []
-    if not any("delta-spark" in jar.name for jar in jars):
-        raise RunError(f"Delta's jar for Spark is not in `{settings.jars}`", hint=_SETUP_HINT, code="LL412")
-    return jars
-
-
 def require_java() -> None:
     """Refuse early, in words, what Spark would refuse with a stack trace."""
     home = os.environ.get("JAVA_HOME")
@@ -121,7 +97,7 @@ def require_java() -> None:
     if java is None:
         raise RunError(
             "Java is not installed",
-            hint=f"install Java {_MINIMUM_JAVA} or newer; {_SETUP_HINT}",
+            hint=f"install Java {_MINIMUM_JAVA} or newer; {SETUP_HINT}",
             code="LL413",
         )
     version = _java_version(java)
@@ -161,56 +137,12 @@ def _connect(address: str, conf: Mapping[str, str]) -> SparkSession:
 
 def _start(settings: Settings, master: str, conf: Mapping[str, str]) -> SparkSession:
     require_java()
-    wanted = {**_local_conf(settings, master), **conf}
+    wanted = {**start_conf(settings, master), **conf}
     builder = SparkSession.builder.master(master).appName("lakelogic")
     for name, value in wanted.items():
         builder = builder.config(name, value)
     with quiet_start(), translated("starting a session"):
         return builder.getOrCreate()
-
-
-def _local_conf(settings: Settings, master: str) -> dict[str, str]:
-    jars = find_jars(settings)
-    scratch = Path(tempfile.gettempdir()) / f"lakelogic-spark-{os.getuid()}"
-    log4j = files("lakelogic.engine.spark").joinpath("log4j2.properties")
-    java_options = [
-        "-XX:+UseParallelGC",
-        # A contract is one large generated method, in which the JVM would stop to inline what it calls.
-        "-XX:-ClipInlining",
-        "-XX:+IgnoreUnrecognizedVMOptions",
-        f"-Dderby.system.home={scratch}",
-        f"-Dlog4j2.configurationFile={log4j}",
-        *archive_option(find_archive(settings.jars, jars)),
-    ]
-    return {
-        **CALL_SETTINGS,
-        # On the class path, not in spark.jars: nothing is copied, and the class archive covers them.
-        "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.redaction.regex": REDACTION,
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.memory": _driver_memory(),
-        "spark.driver.extraJavaOptions": " ".join(java_options),
-        "spark.driver.host": "localhost",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.shuffle.partitions": str(2 * _cores(master)),
-        "spark.databricks.delta.snapshotPartitions": "2",
-    }
-
-
-def _cores(master: str) -> int:
-    found = re.fullmatch(r"local\[(\d+)(?:,\d+)?\]", master)
-    return int(found.group(1)) if found else os.cpu_count() or 2
-
-
-def _driver_memory() -> str:
-    """A quarter of the machine, between 1 and 8 GiB: local Spark does all its work in the driver."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return f"{min(8192, max(1024, total // 4 // 2**20))}m"
 
 
 def _hold(spark: SparkSession) -> None:
