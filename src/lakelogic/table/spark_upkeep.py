@@ -12,6 +12,8 @@ from lakelogic.table.spark_staged import quoted, session_confs, spark_errors
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_LISTING_TASKS = 64
+
 
 def optimize(spark: SparkSession, path: str, sort_by: Sequence[str]) -> None:
     """Put files together; a table that was made with liquid clustering sorts itself."""
@@ -23,8 +25,12 @@ def optimize(spark: SparkSession, path: str, sort_by: Sequence[str]) -> None:
 
 
 def vacuum(spark: SparkSession, path: str, hours: int) -> None:
-    # The caller has judged the retention; Spark would judge it a second time by its own rule.
-    confs = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
+    confs = {
+        # The caller has judged the retention; Spark would judge it a second time by its own rule.
+        "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+        # Delta lists folders in as many tasks as this says, 10,000 of them for a table with one folder.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(_LISTING_TASKS),
+    }
     with spark_errors(f"VACUUM of `{path}`"), session_confs(spark, confs):
         spark.sql(f"VACUUM delta.{quoted(path)} RETAIN {hours} HOURS")
 
