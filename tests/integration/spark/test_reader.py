@@ -13,6 +13,7 @@ from lakelogic.core.errors import CapabilityError, PlanError
 from lakelogic.core.slices import RUN_ID_COLUMN, FileSlice, FrameSlice, TableSlice
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.engine.spark.reader import inspect_source, read_source
+from lakelogic.engine.spark.tally import Delivered
 from lakelogic.source.table_news import find_news
 
 pytestmark = pytest.mark.spark
@@ -22,7 +23,7 @@ Slices = Callable[..., FileSlice]
 def rows_of(spark: Any, spec: ReadSpec, slice_: Any) -> tuple[list[dict[str, Any]], int]:
     source = read_source(spark, spec, slice_)
     rows = [row.asDict() for row in source.frame.collect()]
-    return rows, source.count({})[0]
+    return rows, source.count(Delivered())[0]
 
 
 def hidden(row: dict[str, Any]) -> tuple[str | None, bytes | None]:
@@ -63,7 +64,7 @@ def test_a_csv_line_that_cannot_be_split_keeps_its_text_and_reason(
         ("7", "", "abc", None, None),
         (None, None, None, "unclosed quote", HOSTILE[9].hex().upper()),
     ]
-    assert source.count({}) == (8, 2)
+    assert source.count(Delivered()) == (8, 2)
 
 
 def test_csv_files_are_read_by_the_names_in_their_own_headers(

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 import sqlglot
+from pyspark.errors import PySparkException
+from pyspark.sql import Observation as Observation_
 from sqlglot import exp
 
 from lakelogic.core.errors import RunError
 from lakelogic.core.slices import FileSlice, FrameSlice
 from lakelogic.engine.protocol import ReadSpec, StageInput
+from lakelogic.engine.spark import attempts
 from lakelogic.engine.spark.conf import CALL_SETTINGS
 from lakelogic.plan.files import Staged
 from lakelogic.plan.model import Column, LinkRead, Observation, Segment, Stage
@@ -120,6 +123,30 @@ def test_a_stage_splits_rows_by_verdict_and_counts_them(
         (2, "None", "b c/%"),
         (6, "2026-01-02", None),
     ]
+
+
+def test_numbers_are_taken_again_where_tasks_failed(
+    spark_engine: Any, tmp_path: Path, slice_of: Slices, kinds: LinkRead, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What rows counted as they passed is not to be believed then: here nothing of it is true.
+    monkeypatch.setattr(attempts, "_has_failures", lambda *_: True)
+    monkeypatch.setattr(Observation_, "get", property(lambda _: dict.fromkeys(("lines", "skipped", "rows", "o0"), 99)))
+    staged, _ = run(spark_engine, tmp_path, slice_of, kinds, build_stage())
+    assert staged.counts == {"source": 8, "kept": 7, "checked": 7, "skipped": 1}
+    assert staged.observations == {"failed:known kind": 1}
+
+
+def test_jobs_that_went_well_and_jobs_that_did_not_are_told_apart(spark_session: Any) -> None:
+    with attempts.watch_attempts(spark_session) as well:
+        spark_session.range(4).write.format("noop").mode("overwrite").save()
+    context = spark_session.sparkContext
+    group = context.getLocalProperty("spark.jobGroup.id")
+    with pytest.raises(PySparkException), attempts.watch_attempts(spark_session):
+        failing = context.getLocalProperty("spark.jobGroup.id")
+        spark_session.sql("SELECT raise_error('no') FROM range(4)").collect()
+    assert not well.repeated
+    assert attempts._has_failures(spark_session, failing)
+    assert context.getLocalProperty("spark.jobGroup.id") == group
 
 
 def test_partition_values_are_those_of_the_rows(

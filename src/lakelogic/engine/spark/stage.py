@@ -12,6 +12,7 @@ from sqlglot import exp
 from lakelogic.core.keys import MaskKeys
 from lakelogic.core.slices import FileSlice
 from lakelogic.engine.protocol import StageInput
+from lakelogic.engine.spark.attempts import watch_attempts
 from lakelogic.engine.spark.constants import find_constants, statistics_off
 from lakelogic.engine.spark.files import join_path, list_written, plain_folder, read_staged
 from lakelogic.engine.spark.instants import by_reference
@@ -134,14 +135,16 @@ def _read_counts(name: str, rows: int, counted: dict[str, _Counted], delivered: 
 def _write(frame: DataFrame, path: str, partition_by: Sequence[str], options: Mapping[str, str]) -> Delivered:
     # A boolean is cheaper to compare for every row than the two words.
     split = frame.withColumn(VERDICT_COLUMN, sf.col(VERDICT_COLUMN) == sf.lit(REJECTED))
-    _writer(split).options(**options).partitionBy(VERDICT_COLUMN, *partition_by).parquet(path)
-    return take_delivery(split)
+    with watch_attempts(frame.sparkSession) as attempts:
+        _writer(split).options(**options).partitionBy(VERDICT_COLUMN, *partition_by).parquet(path)
+    return take_delivery(split, repeated=attempts.repeated)
 
 
 def write_files(frame: DataFrame, path: str) -> Delivered:
     """Write plain files, for tables that are not split by verdict."""
-    _writer(frame).parquet(path)
-    return take_delivery(frame)
+    with watch_attempts(frame.sparkSession) as attempts:
+        _writer(frame).parquet(path)
+    return take_delivery(frame, repeated=attempts.repeated)
 
 
 def _writer(frame: DataFrame) -> DataFrameWriter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -13,7 +13,13 @@ from pyspark.sql import Column, DataFrame, Observation
 
 from lakelogic.engine.spark.remote import is_remote
 
-Delivered = Mapping[str, Mapping[str, Any]]
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What a job told beside its files."""
+
+    numbers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a remote session, by observation
+    repeated: bool = False  # parts were computed again, so that rows may be counted twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +33,18 @@ class Tally:
 
     def read(self, delivered: Delivered) -> dict[str, int]:
         try:
-            seen = delivered[self.name] if is_remote(self.relation) else self.observation.get
+            seen = delivered.numbers[self.name] if is_remote(self.relation) else self.observation.get
         except (KeyError, Py4JError, PySparkException):
             # The optimizer proved that no row can reach the output and cut the relation out of the job.
-            wanted = [value.alias(name) for name, value in self.aggregates.items()]
-            seen = self.relation.agg(*wanted).collect()[0].asDict()
+            seen = self._count_again()
+        if delivered.repeated:
+            seen = self._count_again()
         return {name: int(value or 0) for name, value in seen.items()}
+
+    def _count_again(self) -> Mapping[str, Any]:
+        wanted = [value.alias(name) for name, value in self.aggregates.items()]
+        found: dict[str, Any] = self.relation.agg(*wanted).collect()[0].asDict()
+        return found
 
 
 def take_tally(relation: DataFrame, aggregates: Mapping[str, Column]) -> tuple[DataFrame, Tally]:
@@ -43,10 +55,10 @@ def take_tally(relation: DataFrame, aggregates: Mapping[str, Column]) -> tuple[D
     return observed, Tally(name, observation, relation, aggregates)
 
 
-def take_delivery(written: DataFrame) -> Delivered:
+def take_delivery(written: DataFrame, *, repeated: bool) -> Delivered:
     """What a remote session answered to the write of a frame; elsewhere observations know their numbers themselves.
 
     The client forgets observations below a query in SQL, so they never get theirs there.
     """
     info = written.executionInfo if is_remote(written) else None
-    return dict(info.flows) if info else {}
+    return Delivered(dict(info.flows) if info else {}, repeated)
