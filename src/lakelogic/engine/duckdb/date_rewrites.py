@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from sqlglot import exp
-from sqlglot.dialects.databricks import Databricks
 
 from lakelogic.engine.duckdb.nodes import Rewrite, call, literal, refused, text
-from lakelogic.engine.local.patterns import DatetimePattern, translate_pattern
+from lakelogic.engine.local.patterns import DatetimePattern, translate_pattern, written_pattern
 
 _TRUNC_UNITS = {
     "YEAR": "year", "YYYY": "year", "YY": "year", "QUARTER": "quarter", "MONTH": "month", "MM": "month",
@@ -62,8 +61,7 @@ def pattern_date(node: exp.Expr) -> DatetimePattern:
     """sqlglot has turned the pattern into strftime codes already; its own writer turns it back."""
     if not isinstance(node.args.get("format"), exp.Literal):
         raise refused(node.sql("databricks"))
-    written = Databricks().generator().format_time(node)
-    return translate_pattern(str(written).strip("'"))
+    return translate_pattern(written_pattern(node))
 
 
 def parse_date(kind: str) -> Rewrite:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.databricks import Databricks
+
 from lakelogic.core.errors import CapabilityError
 
 _MONTHS = [
@@ -51,6 +55,12 @@ class DatetimePattern:
 
     code: str
     accepts: str  # regular expression of the whole text
+
+
+def written_pattern(node: exp.Expr) -> str:
+    """The pattern of a node as its author wrote it: sqlglot has turned it into strftime codes, and turns it back."""
+    literal = str(Databricks().generator().format_time(node))
+    return str(sqlglot.parse_one(literal, dialect="databricks").this)
 
 
 def translate_pattern(pattern: str) -> DatetimePattern:

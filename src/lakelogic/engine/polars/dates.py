@@ -8,9 +8,8 @@ from datetime import date, datetime, timedelta
 
 import polars as pl
 from sqlglot import exp
-from sqlglot.dialects.databricks import Databricks
 
-from lakelogic.engine.local.patterns import DatetimePattern, translate_pattern
+from lakelogic.engine.local.patterns import DatetimePattern, translate_pattern, written_pattern
 from lakelogic.engine.polars.casts import cast
 from lakelogic.engine.polars.moves import MICROSECONDS, MONTHS, add_months, interval_of, moved_by
 from lakelogic.engine.polars.texts import constant_text, text_of, whole_of
@@ -157,8 +156,7 @@ def _pattern(node: exp.Expr) -> DatetimePattern:
     """sqlglot has turned the pattern into strftime codes already; its own writer turns it back."""
     if not isinstance(node.args.get("format"), exp.Literal):
         raise refused(node)
-    written = Databricks().generator().format_time(node)
-    return translate_pattern(str(written).strip("'"))
+    return translate_pattern(written_pattern(node))
 
 
 def _chrono(code: str) -> str:
