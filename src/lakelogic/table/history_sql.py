@@ -201,7 +201,8 @@ def _restored(query: HistoryQuery) -> dict[str, str]:
     layout, stored = query.layout, f"p.{ORIGIN} = {FROM_STORE}"
     of_table = f"{ORIGIN} = {FROM_TABLE} AND NOT {_SETTLED}"
     placed = (
-        f"SELECT *, max(CASE WHEN {of_table} THEN {AT} END) OVER ({query.in_time}) AS {_AROUND}, "
+        # A version of the same instant is not seen by it, and needs not be: what is remembered gives way to it.
+        f"SELECT *, lag(CASE WHEN {of_table} THEN {AT} END) IGNORE NULLS OVER ({query.in_time}) AS {_AROUND}, "
         # The table's version at an instant, else what was written last, is the winner of all that came before.
         f"row_number() OVER ({query.at_instant} ORDER BY {ORIGIN} ASC, {BATCH} DESC NULLS LAST) AS {_NUMBER} "
         "FROM marked"
@@ -255,7 +256,7 @@ def _versions(query: HistoryQuery) -> dict[str, str]:
     """Which winners open a version, its number, and where it ends."""
     write, over = query.layout.write, f"OVER ({query.in_time})"
     same = " AND ".join(f"(lag({quoted(name)}) {over} <=> {quoted(name)})" for name in write.tracked)
-    base = f"max(CASE WHEN {_SETTLED} THEN {OLD_VERSION} END) OVER ({query.in_time} {_SO_FAR})"
+    base = f"lag(CASE WHEN {_SETTLED} THEN {OLD_VERSION} END) IGNORE NULLS {over}"
     number = f"count(CASE WHEN {_STARTS} THEN 1 END) OVER ({query.in_time} {_SO_FAR})"
     bound = f"CASE WHEN {_STARTS} OR {GONE} THEN {AT} END"
     return {

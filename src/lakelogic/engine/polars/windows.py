@@ -62,8 +62,41 @@ class Window:
         return self.put(expression.over([*self.keys, *self.order_keys]))
 
     @cached_property
+    def part(self) -> pl.Expr:
+        """A number for each partition. Rows are sorted by it: neighbours tell what a group would, and cost less."""
+        changes = [pl.col(key).ne_missing(pl.col(key).shift(1)) for key in self.keys]
+        return self.put(pl.any_horizontal(changes).cast(pl.Int64).cum_sum())
+
+    @cached_property
+    def starts(self) -> pl.Expr:
+        return self.put(self.part.ne_missing(self.part.shift(1)))
+
+    @cached_property
     def row(self) -> pl.Expr:
-        return self.over(pl.int_range(1, pl.len() + 1, dtype=pl.Int64))
+        if not self.ordered:
+            return self.over(pl.int_range(1, pl.len() + 1, dtype=pl.Int64))
+        return self.counted(pl.lit(1, dtype=pl.Int64))
+
+    def counted(self, number: pl.Expr) -> pl.Expr:
+        """The sum of whole numbers from the first row of the partition on."""
+        if not self.ordered:
+            return self.over(number.cum_sum())
+        one = self.put(number + 0 * self.part)
+        total = self.put(one.cum_sum())
+        return self.put(total - pl.when(self.starts).then(total - one).forward_fill())
+
+    def shifted(self, value: pl.Expr, by: int) -> pl.Expr:
+        if not self.ordered:
+            return self.over(value.shift(by))
+        moved = self.put(value)
+        return self.put(pl.when(self.part == self.part.shift(by)).then(moved.shift(by)))
+
+    def next_known(self, value: pl.Expr, by: int) -> pl.Expr:
+        """The nearest value that is not NULL, before (1) or after (-1) the row."""
+        here = self.put(value)
+        part = self.put(pl.when(here.is_not_null()).then(self.part))
+        near, of = (x.forward_fill() if by > 0 else x.backward_fill() for x in (here, part))
+        return self.put(pl.when(self.part == of.shift(by)).then(near.shift(by)))
 
     @cached_property
     def rank(self) -> pl.Expr:
@@ -124,21 +157,20 @@ def _shifted(window: Window) -> Value:
         raise refused(window.node)
     by = places if isinstance(function, exp.Lag) else -places
     if default is None:
-        return Value(window.over(value.expr.shift(by)), value.type)
+        return Value(window.shifted(value.expr, by), value.type)
     value, other = unified([value, value_of(default)], window.node, value_of)
     at, rows = window.row - by, window.over(pl.len().cast(pl.Int64))
-    moved = window.over(value.expr.shift(by))
+    moved = window.shifted(value.expr, by)
     return Value(pl.when((at >= 1) & (at <= rows)).then(moved).otherwise(other.expr), value.type)
 
 
 def _next_known(window: Window, function: exp.Lag | exp.Lead) -> Value:
     """The nearest value before or after the row that is not NULL."""
-    if any(function.args.get(part) is not None for part in ("offset", "default")) or window.node.args.get("spec"):
+    given = [function.args.get(part) for part in ("offset", "default")]
+    if any(part is not None for part in given) or window.node.args.get("spec") or not window.ordered:
         raise refused(window.node)
     value = window.value_of(function.this)
-    before = isinstance(function, exp.Lag)
-    near = value.expr.shift(1).forward_fill() if before else value.expr.shift(-1).backward_fill()
-    return Value(window.over(near), value.type)
+    return Value(window.next_known(value.expr, 1 if isinstance(function, exp.Lag) else -1), value.type)
 
 
 def _edge(window: Window) -> Value:
@@ -216,7 +248,7 @@ def _operand(window: Window, function: exp.Expr) -> Value:
 
 def _cumulative(window: Window, function: exp.Expr, operand: Value) -> Value:
     value = operand.expr
-    number = window.over(value.is_not_null().cast(_BIGINT).cum_sum())
+    number = window.counted(value.is_not_null().cast(_BIGINT))
     match function:
         case exp.Count():
             return Value(number, _BIGINT)
