@@ -10,6 +10,7 @@ writes by hand, in as many threads, on the same Spark application.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -199,10 +200,11 @@ def jobs_so_far(spark: Any) -> int:
     return max(spark.sparkContext.statusTracker().getJobIdsForGroup())
 
 
-def measure(arguments: argparse.Namespace, folder: Path, session: Any) -> None:
+def measure(arguments: argparse.Namespace, folder: Path, session: Any) -> dict[str, Any]:
     estate = generate(folder / "estate", arguments.contracts, arguments.engine)
     print(f"{estate.contracts} contracts over 4 layers, {arguments.engine}, {arguments.workers} workers")
-    print(f"validate: {validate_seconds(estate):.2f} s (bar 3 s)")
+    validated = validate_seconds(estate)
+    print(f"validate: {validated:.2f} s (bar 3 s)")
     if session is not None:
         warm = generate(folder / "warm", WARM_UP, arguments.engine)
         by_hand(warm, arguments.workers, session)
@@ -222,18 +224,19 @@ def measure(arguments: argparse.Namespace, folder: Path, session: Any) -> None:
         print(f"by hand:  {hand:.1f} s, {hand / ran:.2f} s per contract")
         print(f"overhead: {(wall - hand) / ran:.2f} s per contract (bar 1.5 s)")
         print(f"Spark jobs per contract: {(after - between) / ran:.1f}, by hand {(between - before) / ran:.1f}")
+    return {"contracts": ran, "engine": arguments.engine, "workers": arguments.workers, "validate_s": validated,
+            "pipeline_s": wall, "by_hand_s": hand, "overhead_s": (wall - hand) / ran}  # fmt: skip
 
 
-def with_session(arguments: argparse.Namespace, work: Callable[[Any], None]) -> None:
+def with_session(arguments: argparse.Namespace, work: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     if arguments.engine != "spark":
-        work(None)
-        return
+        return work(None)
     from lakelogic.engine.spark.session import close_session, open_session
 
     settings = read_settings(os.environ)
     session = open_session(settings, master=arguments.master, conf={"spark.scheduler.mode": "FAIR"})
     try:
-        work(session.spark)
+        return work(session.spark)
     finally:
         close_session(session)
 
@@ -244,11 +247,14 @@ def main() -> None:
     parser.add_argument("--engine", choices=("spark", "duckdb"), default="spark")
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--master", default=None)
+    parser.add_argument("--json", type=Path, help="file for the numbers")
     arguments = parser.parse_args()
     logger.remove()
     folder = Path(tempfile.mkdtemp(prefix="lakelogic-estate-"))
     try:
-        with_session(arguments, lambda session: measure(arguments, folder, session))
+        report = with_session(arguments, lambda session: measure(arguments, folder, session))
+        if arguments.json:
+            arguments.json.write_text(json.dumps(report))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -297,6 +297,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--check", action="store_true", help="compare every result of the last round with the oracle")
     parser.add_argument("--keep", type=Path, help="folder for the first loads, which are taken from there if there")
+    parser.add_argument("--json", type=Path, help="file for the numbers")
     options = parser.parse_args()
     scratch = options.keep or Path(tempfile.mkdtemp(prefix="lakelogic-scd2-"))
     configure_log(level="ERROR")
@@ -333,6 +334,9 @@ def report(options: argparse.Namespace, scratch: Path) -> None:
     for name, ratio in ratios.items():
         bar = next((f"  (bar {BARS[key]})" for key in BARS if name in (key, f"{key}, seconds, {large:,}")), "")
         print(f"    {name:<40} {ratio:5.2f}x{bar}")
+    if options.json:
+        sizes = {str(size): numbers for size, numbers in found.items()}
+        options.json.write_text(json.dumps({"batch": options.batch, "results": sizes, "ratios": ratios}))
 
 
 def report_mixed(spark: Any, scratch: Path, size: int) -> None:

@@ -8,12 +8,15 @@ python benchmarks/validate_estate.py 300 --profile
 from __future__ import annotations
 
 import cProfile
+import json
 import pstats
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 SIZES = (300, 1000)
 BRONZE = """\
@@ -114,7 +117,7 @@ def write_estate(folder: Path, contracts: int) -> Path:
     return root
 
 
-def measure(contracts: int) -> None:
+def measure(contracts: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         root = write_estate(Path(folder), contracts)
         seconds = []
@@ -126,8 +129,10 @@ def measure(contracts: int) -> None:
             seconds.append(time.perf_counter() - begun)
         said = done.stderr.strip() or done.stdout
         print(
-            f"{contracts} contracts: {min(seconds):.2f} s (of three: {', '.join(f'{s:.2f}' for s in seconds)}); {said}"
+            f"{contracts} contracts: {min(seconds):.2f} s (of three: {', '.join(f'{s:.2f}' for s in seconds)}); {said}",
+            file=sys.stderr,
         )
+    return {"contracts": contracts, "median_s": statistics.median(seconds), "seconds": seconds}
 
 
 def profile(contracts: int) -> None:
@@ -143,5 +148,10 @@ def profile(contracts: int) -> None:
 
 if __name__ == "__main__":
     sizes = [int(word) for word in sys.argv[1:] if word.isdigit()] or list(SIZES)
-    for size in sizes:
-        profile(size) if "--profile" in sys.argv else measure(size)
+    if "--profile" in sys.argv:
+        for size in sizes:
+            profile(size)
+    else:
+        found = [measure(size) for size in sizes]
+        if "--json" in sys.argv:
+            print(json.dumps(found))

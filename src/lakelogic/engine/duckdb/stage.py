@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from sqlglot import exp
 
 from lakelogic.engine.duckdb.files import read_staged, write_files
 from lakelogic.engine.duckdb.reader import Read, read_link, read_source
@@ -12,6 +17,7 @@ from lakelogic.engine.protocol import StageInput
 from lakelogic.plan.files import Staged, StagedFile
 from lakelogic.plan.model import ACCEPTED, REJECTED, VERDICT_COLUMN, LinkRead, Observation, Stage
 
+_MOST_IN_A_ROW: Final = 4
 SKIPPED = "skipped"  # in Staged.counts: headers and blank lines, which are no rows
 
 
@@ -42,13 +48,30 @@ def _read_input(relations: Relations, source: StageInput) -> Read:
 
 
 def _run_segments(relations: Relations, stage: Stage) -> str:
-    name = stage.input
+    name, passed = stage.input, _passed_on(stage)
     for segment in stage.segments:
         sql = relations.aligned(relations.sql(segment.query), segment.columns)
-        # Every segment stands as rows: a view would be bound and computed again by each one that names it.
-        relations.add_table(segment.name, sql)
+        # What one segment alone reads is computed within it; all else stands as rows, or each reader computed it again.
+        add = relations.add_view if segment.name in passed else relations.add_table
+        add(segment.name, sql)
         name = segment.name
     return name
+
+
+def _passed_on(stage: Stage) -> set[str]:
+    """Segments that nobody reads but the one behind them, once; never more than a few in a row, which bind quickly."""
+    read = Counter(table.name for segment in stage.segments for table in segment.query.find_all(exp.Table))
+    passed: set[str] = set()
+    in_a_row = 0
+    for segment, following in pairwise(stage.segments):
+        reads = [table.name for table in following.query.find_all(exp.Table)]
+        alone = read[segment.name] == 1 and segment.name in reads
+        in_a_row = in_a_row + 1 if alone and not segment.counted and segment.name != stage.observed_at else 0
+        if 0 < in_a_row <= _MOST_IN_A_ROW:
+            passed.add(segment.name)
+        else:
+            in_a_row = 0
+    return passed
 
 
 def _counted(stage: Stage) -> list[str]:
