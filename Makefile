@@ -66,8 +66,9 @@ laws: export LAKELOGIC_LAW_EXAMPLES ?= 400
 laws: setup  ## Only the laws: ledger, rules and commit protocol under random input and kills
 	@$(PYTEST) tests/laws tests/faults
 
-bench: setup  ## Measure a checked load against a typed copy and against hand-written PySpark
-	@$(BIN)/python benchmarks/checked_load.py
+bench: setup  ## Measure everything that docs/benchmarks.md shows, and write it again (an hour; QUICK=--quick: minutes)
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev,bench]'
+	@$(BIN)/python benchmarks/all.py $(QUICK)
 
 docs: $(VENV)/.installed  ## Write the generated parts of docs/reference and check that every command shown runs
 	@$(BIN)/python docs/generate.py

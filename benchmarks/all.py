@@ -45,7 +45,7 @@ class Part:
 
 PARTS = (
     Part("validate", "validate_estate.py", ("1000", "--json"), ("100", "--json")),
-    Part("startup", "startup.py", (), ("--repeat", "1")),
+    Part("startup", "startup.py", (), ("--repeat", "1", "--engines", "duckdb", "polars")),
     Part("local", "local_load.py", ("--rows", "1000000"), ("--rows", "20000", "--repeat", "1")),
     Part("checked_load", "checked_load.py", ("--rows", "10000000", "--json"),
          ("--rows", "20000", "--repeat", "1", "--hand-repeat", "1", "--json")),
@@ -59,6 +59,8 @@ PARTS = (
     Part("estate_1", "estate.py", ("--contracts", "1"), ("--contracts", "1"), prints=False),
     Part("estate_50", "estate.py", ("--contracts", "50"), ("--contracts", "9"), prints=False),
     Part("estate_300", "estate.py", ("--contracts", "300"), ("--contracts", "12"), prints=False),
+    Part("costs", "costs.py", ("--engine", "spark"),
+         ("--engine", "duckdb", "--files", "1", "20", "--commits", "8", "--repeat", "1")),
     Part("tpch", "tpch.py", ("--scale", "1", "--json"), ("--scale", "0.01", "--json")),
 )  # fmt: skip
 
@@ -125,8 +127,11 @@ def main() -> None:
         results["parts"][part.name] = measure(part, options.quick, options.more)
         options.results.write_text(json.dumps(results, indent=1) + "\n")
     from page import write_page
+    from scaling import render
 
     write_page(results, options.page)
+    if {"checked_load", "costs", "validate", "estate_50"} <= set(results["parts"]):
+        options.page.with_name("scaling.md").write_text(render(results), encoding="utf-8")
 
 
 if __name__ == "__main__":

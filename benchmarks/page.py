@@ -15,10 +15,8 @@ HEAD = """\
 
 <!-- Written by benchmarks/all.py from benchmarks/results.json: change those, not this page. -->
 
-![Time to check and write the same rows, as a multiple of a plain copy](images/benchmarks_ways.png)
-
-The job: read {rows:,} rows of text from Parquet, give twelve columns their types, check ten rules (three of them
-patterns), write the good rows to one table and the 2 % bad ones, with their reasons, to another. A plain copy only
+{picture}The job: read {rows:,} rows of text from Parquet, give twelve columns their types, check ten rules (three of
+them patterns), write the good rows to one table and the 2 % bad ones, with their reasons, to another. A plain copy only
 reads, casts and writes.
 {opening}
 
@@ -61,7 +59,8 @@ def _head(parts: dict[str, Any]) -> str:
         hand = found["hand-written PySpark"]
         opening = (f"On Spark LakeLogic takes {ours / copy:.2f} times as long as the copy, and {ours / hand:.2f} times "
                    "as long as PySpark written by hand.")  # fmt: skip
-    return HEAD.format(rows=rows, opening=opening)
+    picture = "![Time to check and write the same rows, as a multiple of a plain copy](images/benchmarks_ways.png)\n\n"
+    return HEAD.format(rows=rows, opening=opening, picture=picture if rows else "")
 
 
 def _bars(held: list[Held]) -> str:
