@@ -29,6 +29,10 @@ _FLOATING = rf"^({_NUMBER}|(?i:[+-]?(?:inf|infinity)|nan))[dDfF]?$"
 _DATE = r"([0-9]{4,6})(?:-([0-9]{1,2})(?:-([0-9]{1,2})"
 _DAY = rf"(?s)^\+?{_DATE}(?:[ T].*)?)?)?$"
 _MOMENT = rf"(?s)^{_DATE}(?:[ T]([01]?[0-9]|2[0-3])(?::([0-5]?[0-9])(?::([0-5]?[0-9])(?:\.([0-9]*))?(.*?))?)?)?)?)?$"
+# What nearly all files hold is told by patterns without groups, which are many times faster, and read by Polars itself.
+_PLAIN_NUMBER = r"^[+-]?[0-9]{1,15}(?:\.[0-9]{0,15})?$"
+_PLAIN_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_PLAIN_MOMENT = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]$"
 _TRUE, _FALSE = ["t", "true", "y", "yes", "1"], ["f", "false", "n", "no", "0"]
 _WIDE = Context(prec=400, rounding=ROUND_HALF_UP)
 _MOST_SECONDS = (1 << 63) // 1_000_000
@@ -81,12 +85,20 @@ def _trimmed(value: Value) -> pl.Expr:
     return value.expr.str.strip_chars(_BLANKS)
 
 
+def _parted(text: pl.Expr, pattern: str) -> tuple[pl.Expr, pl.Expr]:
+    """Texts of the pattern, and all others; each is NULL where the other is not."""
+    fits = text.str.contains(pattern)
+    return pl.when(fits).then(text), pl.when(~fits).then(text)
+
+
 def _text_to_whole(value: Value, wanted: Type, guard: pl.Expr | None) -> Value:
     return Value(_trimmed(value).cast(wanted, strict=False), wanted)
 
 
 def _text_to_floating(value: Value, wanted: Type, guard: pl.Expr | None) -> Value:
-    return Value(_trimmed(value).str.extract(_FLOATING, 1).cast(wanted, strict=False), wanted)
+    plain, odd = _parted(_trimmed(value), _PLAIN_NUMBER)
+    found = pl.coalesce(plain, odd.str.extract(_FLOATING, 1))
+    return Value(found.cast(wanted, strict=False), wanted)
 
 
 def _text_to_decimal(value: Value, wanted: Type, guard: pl.Expr | None) -> Value:
@@ -138,12 +150,15 @@ def _groups(text: pl.Expr, pattern: str) -> Callable[[int], pl.Expr]:
 
 
 def _text_to_date(value: Value, wanted: Type, guard: pl.Expr | None) -> Value:
-    parts = _groups(_trimmed(value), _DAY)
-    return Value(_day(parts).str.to_date("%Y-%m-%d", strict=False), pl.Date())
+    plain, odd = _parted(_trimmed(value), _PLAIN_DAY)
+    found = pl.coalesce(plain, _day(_groups(odd, _DAY)))
+    return Value(found.str.to_date("%Y-%m-%d", strict=False), pl.Date())
 
 
 def _text_to_moment(value: Value, wanted: Type, guard: pl.Expr | None) -> Value:
-    parts = _groups(_trimmed(value), _MOMENT)
+    usual, rest = _parted(_trimmed(value), _PLAIN_MOMENT)
+    quick = usual.str.replace("T", " ", literal=True).str.to_datetime("%Y-%m-%d %H:%M:%S", time_unit="us", strict=False)
+    parts = _groups(rest, _MOMENT)
     clock = pl.concat_str(
         _day(parts), pl.lit(" "), _two(parts(4), "00"), pl.lit(":"), _two(parts(5), "00"), pl.lit(":"),
         _two(parts(6), "00"), pl.lit("."), parts(7).fill_null("").str.slice(0, 6).str.pad_end(6, "0"),
@@ -155,7 +170,7 @@ def _text_to_moment(value: Value, wanted: Type, guard: pl.Expr | None) -> Value:
     odd = [Value(pl.when(~plain).then(clock), pl.String()), Value(zone, pl.String())]
     there = call(in_utc if wanted == TIMESTAMP else _kept_clock, odd, pl.String(), guard)
     moved = there.expr.str.to_datetime(**read)  # type: ignore[arg-type]
-    found = pl.coalesce(local, moved)
+    found = pl.coalesce(quick, local, moved)
     return Value(found.dt.replace_time_zone("UTC") if wanted == TIMESTAMP else found, wanted)
 
 
