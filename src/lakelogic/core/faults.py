@@ -31,6 +31,8 @@ FAULT_POINTS = (
 LOG_FAULT_POINTS = ("after_logged_steps", "after_logged_events")
 # Reached only by batches that bring deletes.
 DELETE_FAULT_POINTS = ("after_deletes_commit",)
+# Reached by merges of engines without a JVM, which write the files of a commit themselves.
+MERGE_FAULT_POINTS = ("after_merge_files",)
 # Reached by strategy scd2 only, between the commits of quarantine and target.
 HISTORY_FAULT_POINTS = ("after_history_scratch", "after_store_commit", "after_history_files")
 # Reached by batches that are held for an approval: by the run that holds them, by the one that finds the approval,
@@ -41,6 +43,7 @@ _KNOWN = (
     *FAULT_POINTS,
     *LOG_FAULT_POINTS,
     *DELETE_FAULT_POINTS,
+    *MERGE_FAULT_POINTS,
     *HISTORY_FAULT_POINTS,
     *HOLD_FAULT_POINTS,
     *DISCARD_FAULT_POINTS,

@@ -21,8 +21,11 @@ from lakelogic.plan.writes import (
 from lakelogic.table.adopt import adopt_files, find_committed, find_table
 from lakelogic.table.delta_schema import find_widened
 from lakelogic.table.evolution import check_evolution
+from lakelogic.table.local_cdc import commit_cdc
+from lakelogic.table.local_files import refuse_rewrite
 from lakelogic.table.local_history import check_local_history, commit_local_history
 from lakelogic.table.local_rows import RowWriter
+from lakelogic.table.local_upsert import check_merge, commit_merge
 from lakelogic.table.not_null import check_not_null
 from lakelogic.table.obstacles import refuse_append_only, require_append_only
 from lakelogic.table.protocol import Commit, CommitId, EvolutionPolicy, TableLocation, TableShape
@@ -50,9 +53,22 @@ class DeltaRsTable:
         check_not_null(self.location.path, table, files, shape)
         if table is not None and (find_widened(table, shape) or _rewrites(write, files, shape)):
             refuse_path(self.location.path)
+        if isinstance(write, WriteMerge):
+            check_merge(self.rows, self.location.path, write, files, shape)
+        if isinstance(write, WriteCdc) and table is not None:
+            refuse_rewrite(table, why="strategy `cdc`")
         if isinstance(write, WriteScd2):
             check_local_history(self.location.path, write, shape)
         return events
+
+    @property
+    def rows(self) -> RowWriter:
+        """Who does what is done to single rows."""
+        if self._rows is None:
+            raise CapabilityError(
+                "strategies `merge`, `cdc` and `scd2` need an engine", hint="open the table with the engine of the run"
+            )
+        return self._rows
 
     def commit(self, write: Write, files: Sequence[StagedFile], shape: TableShape, commit_id: CommitId) -> Commit:
         match write:
@@ -65,22 +81,14 @@ class DeltaRsTable:
                     return adopt_files(self.location.path, "append", files, shape, commit_id)
                 replaced = find_replaced(write, files, shape)
                 return adopt_files(self.location.path, "overwrite", files, shape, commit_id, replaced=replaced)
+            case WriteMerge():
+                return commit_merge(self.rows, self.location.path, write, files, shape, commit_id)
+            case WriteCdc():
+                return commit_cdc(self.rows, self.location.path, write, files, shape, commit_id)
             case WriteScd2():
-                return commit_local_history(self._row_writer(), self.location.path, write, files, shape, commit_id)
-            case WriteMerge() | WriteCdc():
-                raise CapabilityError(
-                    "strategies `merge` and `cdc` without Spark are not supported yet",
-                    hint="run this contract with engine spark",
-                )
+                return commit_local_history(self.rows, self.location.path, write, files, shape, commit_id)
             case _:
                 assert_never(write)
-
-    def _row_writer(self) -> RowWriter:
-        if self._rows is None:
-            raise CapabilityError(
-                "rows of a table are changed by an engine, and there is none", hint="run the contract with an engine"
-            )
-        return self._rows
 
 
 def _rewrites(write: Write, files: Sequence[StagedFile], shape: TableShape) -> bool:

@@ -23,9 +23,9 @@ FILE_BYTES = 64 * 1024 * 1024
 _KEPT = "!$&'()+,-./:;=@_~"  # beside letters and digits, what delta-rs writes into the log as it is
 
 
-def refuse_rewrite(table: DeltaTable, *, why: str) -> None:
-    """Raise where files of a table cannot be read and replaced as they lie."""
-    found = rewrite_obstacle(table)
+def refuse_rewrite(table: DeltaTable, *, why: str, appends: bool = False) -> None:
+    """Raise where files of a table cannot be read and replaced as they lie; or only read, where a write appends."""
+    found = adoption_obstacle(table, overwrite=True) if appends else rewrite_obstacle(table)
     if found is not None:
         raise CapabilityError(
             f"the table `{table.table_uri}` has {found}, which {why} cannot honour without Spark",
@@ -103,6 +103,11 @@ def new_folder(root: str, staged: Sequence[StagedFile]) -> str:
         if name.startswith(prefix):
             remove_tree(os.path.join(root, name))
     return prefix + uuid.uuid4().hex[:8]
+
+
+def scratch_folder(staged: Sequence[StagedFile], name: str) -> str:
+    """A new folder beside staged files, which is removed with them."""
+    return f"{staged[0].path.split('/')[0]}/{name}-{uuid.uuid4().hex[:8]}"
 
 
 def _encoded(path: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lakelogic.plan.model import DELETE_COLUMN, HIDDEN_PREFIX
+from lakelogic.plan.model import DELETE_COLUMN, HIDDEN_PREFIX, Column
 from lakelogic.plan.ordering import parse_term
+from lakelogic.plan.types import family
 from lakelogic.plan.writes import WriteMerge
 from lakelogic.table.pruning import EVERYTHING
 from lakelogic.table.spark_staged import quoted
@@ -77,3 +78,14 @@ def is_newer(order_by: Sequence[str]) -> str | None:
 def order_term(term: str) -> tuple[str, str]:
     """The column, and the sign between a newer value and an older one; without a direction the greatest is newest."""
     return parse_term(term)[0], "<" if term.strip().lower().endswith(" asc") else ">"
+
+
+def latest_order(write: WriteMerge, columns: Sequence[Column]) -> list[tuple[str, bool]]:
+    """Columns by which the winner among rows of one key stands first, and whether the greatest does.
+
+    Equal rows by the author's order are told apart by all other columns that have an order.
+    """
+    order = [(name, sign == ">") for name, sign in map(order_term, write.order_by)]
+    taken = {name for name, _ in order} | set(write.keys)
+    ties = [c.name for c in columns if c.name not in taken and family(c.type) not in {"complex", "unknown", "binary"}]
+    return [*order, *[(name, True) for name in ties]]

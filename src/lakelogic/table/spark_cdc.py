@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,14 +19,14 @@ from lakelogic.plan.model import (
 )
 from lakelogic.plan.writes import WriteCdc, visible_keys
 from lakelogic.table.adopt import adopt_files, find_commit, find_table
-from lakelogic.table.cdc_sql import GONE, GONE_AT, GONE_WHY, KNOWN_AT, render_cdc
+from lakelogic.table.cdc_events import has_truncates, has_values, known_columns, text_literal
+from lakelogic.table.cdc_sql import GONE, GONE_AT, GONE_WHY, render_cdc
 from lakelogic.table.deletes import BATCH, DELETED_AT, REASON, deletes_path, remember_deletes
 from lakelogic.table.protocol import Commit, CommitId, TableShape
 from lakelogic.table.pruning import EVERYTHING, target_predicate
 from lakelogic.table.spark_merge import count_repeated_keys, ready_table
 from lakelogic.table.spark_staged import has_deletes, quoted, read_staged, spark_errors, with_helpers
 from lakelogic.table.spark_statement import run_merge
-from lakelogic.table.stats import read_stats
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -67,8 +66,8 @@ def commit_cdc(
     table = find_table(path)
     if done := find_commit(table, commit_id):
         return done
-    deletes, gaps = has_deletes(path, files), _has_values(path, files, UNCHANGED_COLUMN)
-    batch = _Batch(path, write, files, shape, commit_id, _known(shape, write) if gaps else {})
+    deletes, gaps = has_deletes(path, files), has_values(path, files, UNCHANGED_COLUMN)
+    batch = _Batch(path, write, files, shape, commit_id, known_columns(shape, write) if gaps else {})
     events = read_staged(spark, path, files, with_helpers(shape, HELPER_COLUMNS))
     remembered = find_table(deletes_path(path)) is not None
     if (
@@ -81,7 +80,7 @@ def commit_cdc(
         remember_deletes(path, files, shape, write.keys, commit_id)
         fault_point("after_deletes_commit")
     table = ready_table(spark, path, table, shape)
-    truncate = _newest_truncate(events, batch) if deletes and _has_truncates(batch) else None
+    truncate = _newest_truncate(events, batch) if deletes and has_truncates(path, files, write.keys[0]) else None
     predicate = EVERYTHING if truncate else target_predicate(table, path, files, shape, visible_keys(write), alias="t")
     states = _states(spark, events, batch, remembered=remembered, truncate=truncate)
     render = partial(_render, batch, predicate, truncate)
@@ -92,30 +91,6 @@ def _render(batch: _Batch, predicate: str, truncate: tuple[str, str] | None, vie
     return render_cdc(
         batch.path, view, batch.write, batch.columns, predicate=predicate, truncate=truncate, known=batch.known
     )
-
-
-def _known(shape: TableShape, write: WriteCdc) -> dict[str, str]:
-    names = [c.name for c in shape.columns if c.name not in write.keys and not c.name.startswith(HIDDEN_PREFIX)]
-    marks = (write.soft_column, write.time_column, write.reason_column)
-    return {name: f"{KNOWN_AT}{number}" for number, name in enumerate(names) if name not in marks}
-
-
-def _has_values(path: str, files: Sequence[StagedFile], name: str) -> bool:
-    """Whether a staged column holds anything; in doubt, yes."""
-    return any((stats := read_stats(os.path.join(path, file.path))).nulls.get(name) != stats.rows for file in files)
-
-
-def _has_truncates(batch: _Batch) -> bool:
-    """Only a truncate has no key."""
-    key = batch.write.keys[0]
-    for file in batch.files:
-        if key in file.partition:
-            found = file.partition[key] is None
-        else:
-            found = read_stats(os.path.join(batch.path, file.path)).nulls.get(key) != 0
-        if found:
-            return True
-    return False
 
 
 def _newest_truncate(events: DataFrame, batch: _Batch) -> tuple[str, str] | None:
@@ -132,7 +107,7 @@ def _newest_truncate(events: DataFrame, batch: _Batch) -> tuple[str, str] | None
     if row is None or row["last"] is None:
         return None
     position, micros = row["last"]
-    return "'" + position.replace("\\", "\\\\").replace("'", "\\'") + "'", f"timestamp_micros({micros})"
+    return text_literal(position), f"timestamp_micros({micros})"
 
 
 def _states(

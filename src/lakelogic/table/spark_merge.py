@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lakelogic.core.errors import PlanError, RunError
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import DELETE_COLUMN
 from lakelogic.plan.writes import WriteMerge, visible_keys
 from lakelogic.table.adopt import adopt_files, create_empty, evolve, find_commit, find_table
 from lakelogic.table.delta_schema import plan_evolution
-from lakelogic.table.merge_sql import order_term, render_merge
+from lakelogic.table.merge_checks import check_keys, refuse_repeated
+from lakelogic.table.merge_sql import latest_order, render_merge
 from lakelogic.table.obstacles import adoption_obstacle
 from lakelogic.table.protocol import Commit, CommitId, TableShape
 from lakelogic.table.pruning import EVERYTHING, count_repeated, target_predicate
@@ -24,18 +24,14 @@ if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
 
-DUPLICATE_KEYS = "LL450"
-
 
 def check_merge(
     spark: SparkSession, path: str, write: WriteMerge, files: Sequence[StagedFile], shape: TableShape
 ) -> None:
     """Raise where a merge of these files would be refused; the one place where repeated keys are counted."""
-    _check_write(write, shape)
+    check_keys(write, shape)
     if write.on_duplicate_key == "fail" and files:
-        repeated = count_repeated_keys(spark, path, files, shape, write.keys)
-        if repeated:
-            raise _duplicate_keys(write, repeated)
+        refuse_repeated(write, count_repeated_keys(spark, path, files, shape, write.keys))
     if write.delete_missing and write.max_delete_ratio is not None and find_table(path) is not None:
         check_missing(spark, path, read_staged(spark, path, files, shape), write.keys, write.max_delete_ratio)
 
@@ -49,7 +45,7 @@ def commit_merge(
     commit_id: CommitId,
 ) -> Commit:
     """Upsert the rows of staged files by key; a table that is missing is created."""
-    _check_write(write, shape)
+    check_keys(write, shape)
     table = find_table(path)
     if done := find_commit(table, commit_id):
         return done
@@ -95,20 +91,6 @@ def ready_table(spark: SparkSession, path: str, table: DeltaTable | None, shape:
     return table
 
 
-def _check_write(write: WriteMerge, shape: TableShape) -> None:
-    names = {column.name for column in shape.columns}
-    for key in write.keys:
-        if key not in names:
-            raise PlanError(f"merge key `{key}` is not a column of the batch", hint="list key columns in primary_key")
-    if not write.keys:
-        raise PlanError("strategy `merge` needs a primary key", hint="list the key columns under primary_key")
-    if write.on_duplicate_key == "latest" and not write.order_by:
-        raise PlanError(
-            "`on_duplicate_key: latest` needs an order, or the winner would be random",
-            hint="name a column under materialization.merge.order_by",
-        )
-
-
 def count_repeated_keys(
     spark: SparkSession, path: str, files: Sequence[StagedFile], shape: TableShape, keys: Sequence[str]
 ) -> int:
@@ -126,29 +108,18 @@ def count_repeated_keys(
 
 
 def _latest(batch: DataFrame, write: WriteMerge, shape: TableShape) -> DataFrame:
-    """One row per key: the greatest by the order; ties go to a hash, so that a rerun chooses alike."""
+    """One row per key: the greatest by the order; ties go to other columns, so that every engine chooses alike."""
     from pyspark.sql import Window, functions
 
     rank = "_lakelogic_rank"
-    columns = [functions.col(quoted(column.name)) for column in shape.columns]
-    tie = functions.sha2(functions.to_json(functions.struct(*columns)), 256).desc()
-    order = [_order_column(term) for term in write.order_by]
-    window = Window.partitionBy(*(functions.col(quoted(key)) for key in write.keys)).orderBy(*order, tie)
+    order = [_order_column(name, newest_first=first) for name, first in latest_order(write, shape.columns)]
+    window = Window.partitionBy(*(functions.col(quoted(key)) for key in write.keys)).orderBy(*order)
     return batch.withColumn(rank, functions.row_number().over(window)).where(functions.col(rank) == 1).drop(rank)
 
 
-def _order_column(term: str) -> SparkColumn:
+def _order_column(name: str, *, newest_first: bool) -> SparkColumn:
     from pyspark.sql import functions
 
-    name, sign = order_term(term)
     column = functions.col(quoted(name))
-    # The row that wins stands first; a missing value never wins.
-    return column.asc_nulls_last() if sign == "<" else column.desc_nulls_last()
-
-
-def _duplicate_keys(write: WriteMerge, repeated: int) -> RunError:
-    return RunError(
-        f"{repeated} keys of ({', '.join(write.keys)}) stand more than once in the batch",
-        code=DUPLICATE_KEYS,
-        hint="deduplicate them, or set materialization.merge: {order_by: [...], on_duplicate_key: latest}",
-    )
+    # A missing value never wins.
+    return column.desc_nulls_last() if newest_first else column.asc_nulls_last()

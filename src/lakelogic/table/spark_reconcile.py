@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lakelogic.core.errors import GateError
+from lakelogic.table.merge_checks import judge_missing
 from lakelogic.table.spark_staged import quoted, spark_errors
 
 if TYPE_CHECKING:
@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 def check_missing(spark: SparkSession, path: str, batch: DataFrame, keys: Sequence[str], limit: float) -> None:
     """Raise where more of the table than `limit` has a key that the batch does not have."""
     rows, missing = count_missing(spark, path, batch, keys)
-    if rows and missing / rows > limit:
-        raise GateError(
-            f"{missing} of {rows} rows are gone from the source ({missing / rows:.1%}), above {limit:.1%} "
-            "(merge.max_delete_ratio)",
-            gate="merge.max_delete_ratio",
-            hint="check that the source is whole, or raise the limit for this run with --set",
-        )
+    judge_missing(rows, missing, limit)
 
 
 def count_missing(spark: SparkSession, path: str, batch: DataFrame, keys: Sequence[str]) -> tuple[int, int]:

@@ -34,8 +34,11 @@ def spark_schema(columns: Iterable[Column]) -> StructType:
 
 def with_helpers(shape: TableShape, names: Iterable[str]) -> TableShape:
     """The shape of staged files with those columns that only tell the table what to do."""
-    helpers = tuple(Column(name, exp.DataType.build(HELPER_COLUMNS[name], dialect="databricks")) for name in names)
-    return replace(shape, columns=(*shape.columns, *helpers))
+    return replace(shape, columns=(*shape.columns, *helper_columns(names)))
+
+
+def helper_columns(names: Iterable[str]) -> tuple[Column, ...]:
+    return tuple(Column(name, exp.DataType.build(HELPER_COLUMNS[name], dialect="databricks")) for name in names)
 
 
 def has_deletes(root: str, files: Sequence[StagedFile]) -> bool:

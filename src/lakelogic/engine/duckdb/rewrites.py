@@ -204,6 +204,10 @@ REWRITES: dict[type[exp.Expr], Rewrite] = {
     exp.Mod: macro("ll_modulo", "this", "expression"), exp.IntDiv: macro("ll_whole_divide", "this", "expression"),
     exp.Ln: macro("ll_ln", "this"), exp.Log: _log, exp.IsNan: macro("ll_is_nan", "this"),
     exp.Nanvl: macro("ll_nanvl", "this", "expression"),
+    # DuckDB's own gives NULL where no row counts.
+    exp.CountIf: lambda node: exp.Count(this=exp.Case(ifs=[exp.If(this=node.this, true=exp.Literal.number(1))])),
+    # Of the row with the greatest order, also where its value is NULL.
+    exp.ArgMax: macro("arg_max_null", "this", "expression"), exp.ArgMin: macro("arg_min_null", "this", "expression"),
     exp.Upper: lambda node: call("ll_upper", to_text(node.this)),
     exp.Lower: lambda node: call("ll_lower", to_text(node.this)),
     exp.Initcap: lambda node: call("ll_initcap", to_text(node.this)),
@@ -276,7 +280,7 @@ SAME: frozenset[type[exp.Expr]] = frozenset({
     exp.StartsWith, exp.EndsWith, exp.Contains, exp.Levenshtein, exp.SplitPart, exp.Space,
     exp.Array, exp.ArrayCompact, exp.ArraySize, exp.ArrayMax, exp.ArrayMin, exp.Flatten, exp.Struct, exp.Map,
     exp.VarMap, exp.MapKeys, exp.Transform, exp.ArrayFilter, exp.Reduce, exp.StructExtract,
-    exp.Count, exp.Sum, exp.Min, exp.Max, exp.Avg, exp.CountIf, exp.ArgMax, exp.ArgMin, exp.LogicalAnd,
+    exp.Count, exp.Sum, exp.Min, exp.Max, exp.Avg, exp.LogicalAnd,
     exp.LogicalOr, exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance, exp.VariancePop, exp.Corr, exp.Median,
     exp.First, exp.Last, exp.AnyValue, exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist,
     exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue,

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lakelogic.plan.history_limits import find_history_limits
-from lakelogic.plan.model import EVENT_TIME_COLUMN, Plan
-from lakelogic.plan.writes import WriteMerge, WriteScd2
+from lakelogic.plan.model import Plan
+from lakelogic.plan.writes import WriteScd2
 
 
 def find_write_refusals(plan: Plan, engine: str) -> Iterator[str]:
     """What this plan's strategy needs that an engine of this process has not."""
-    if any(c.name == EVENT_TIME_COLUMN for stage in plan.stages for c in stage.output):
-        yield f"the {engine} engine cannot apply change events yet; use engine: spark"
-    elif isinstance(plan.write, WriteMerge):
-        yield f"the {engine} engine cannot merge into a table yet; use engine: spark"
-    elif isinstance(plan.write, WriteScd2):
+    if isinstance(plan.write, WriteScd2):
         for limit in find_history_limits(plan.write, plan.output):
             yield f"the {engine} engine cannot {limit}; use engine: spark"
