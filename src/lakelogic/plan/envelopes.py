@@ -22,6 +22,7 @@ from lakelogic.plan.events import (
     ignore_deletes,
     is_operation,
     operation_of,
+    place_events,
     reads_envelopes,
     spare_deletes,
 )
@@ -122,6 +123,7 @@ def _rows(bench: Workbench, malformed: Sequence[Failure]) -> None:
     unchanged = [(UNCHANGED_COLUMN, _unchanged(contract, names))]
     event = event_columns(column(OPERATION_COLUMN), _order(contract), image, instant)
     bench.builder.project("the rows that the events speak of", outputs, new_hidden=[*event, *unchanged])
+    place_events(bench)
     kept = [keep(c) for c in bench.relation.columns]
     scaffold = [_IMAGE, _BLOCK, *[_part(name) for name in PARTS]]
     if malformed:

@@ -17,6 +17,7 @@ from lakelogic.plan.model import (
     DELETE_COLUMN,
     DELETED_POSITION_COLUMN,
     EVENT_TIME_COLUMN,
+    HIDDEN_PREFIX,
     OPERATION_COLUMN,
     POSITION_COLUMN,
     UNCHANGED_COLUMN,
@@ -35,6 +36,7 @@ WORDS = {
     TRUNCATE: ("t", "truncate"),
 }
 _RANKS = ((UPSERT, "0"), (DELETE, "1"), (TRUNCATE, "2"))
+_PART_COLUMN, _CONTENT_COLUMN = f"{HIDDEN_PREFIX}place_", f"{HIDDEN_PREFIX}content"
 _KEY_KINDS = ("cast", "required", "key")
 CHANGE = "change event"  # category of what is wrong with an event itself
 
@@ -68,16 +70,31 @@ def is_operation(name: str) -> exp.Expr:
 def event_columns(operation: exp.Expr, parts: Sequence[exp.Expr], content: exp.Expr, time: exp.Expr | None) -> list[
     tuple[str, exp.Expr]
 ]:  # fmt: skip
-    """What stands beside the row: the operation, whether it deletes, its place and its time."""
+    """What stands beside the row: the operation, whether it deletes, its time, and what its place is made of."""
     deletes = exp.In(this=operation.copy(), expressions=[text(DELETE), text(TRUNCATE)])
-    rank = case([(exp.EQ(this=operation.copy(), expression=text(op)), text(rank)) for op, rank in _RANKS], text("0"))
     run_time = cast(placeholder("processed_at"), named("timestamp"))
     return [
         (OPERATION_COLUMN, operation),
         (DELETE_COLUMN, exp.Coalesce(this=deletes, expressions=[exp.false()])),
-        (POSITION_COLUMN, join_position(parts, rank, content)),
+        *[(f"{_PART_COLUMN}{number}", part) for number, part in enumerate(parts)],
+        (_CONTENT_COLUMN, content),
         (EVENT_TIME_COLUMN, exp.Coalesce(this=time, expressions=[run_time]) if time is not None else run_time),
     ]
+
+
+def place_events(bench: Workbench) -> None:
+    """The place of each event; a projection of its own, because a place names its parts many times."""
+    if _CONTENT_COLUMN not in bench.relation.hidden:
+        return
+    parts = [name for name in bench.relation.hidden if name.startswith(_PART_COLUMN)]
+    rank = case([(is_operation(op), text(rank)) for op, rank in _RANKS], text("0"))
+    position = join_position([column(name) for name in parts], rank, column(_CONTENT_COLUMN))
+    bench.builder.project(
+        "find the place of each event",
+        [keep(c) for c in bench.relation.columns],
+        new_hidden=[(POSITION_COLUMN, position)],
+        drop_hidden=[*parts, _CONTENT_COLUMN],
+    )
 
 
 def flat_events(bench: Workbench, gate: Gate) -> list[tuple[str, exp.Expr]]:

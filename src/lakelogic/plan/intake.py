@@ -12,7 +12,14 @@ from lakelogic.contract.model import ModelField
 from lakelogic.plan.casting import CastRequest, cast_failure
 from lakelogic.plan.checks import CheckBook, Failure
 from lakelogic.plan.envelopes import open_envelopes
-from lakelogic.plan.events import event_failures, flat_events, ignore_deletes, reads_envelopes, spare_deletes
+from lakelogic.plan.events import (
+    event_failures,
+    flat_events,
+    ignore_deletes,
+    place_events,
+    reads_envelopes,
+    spare_deletes,
+)
 from lakelogic.plan.expressions import any_of, column, is_not_null, null_of
 from lakelogic.plan.lineage import upstream_hidden
 from lakelogic.plan.model import (
@@ -61,6 +68,7 @@ def start_stage(
     outputs += [payload_output(gate, facts)] if contract.is_raw else []
     beside: list[tuple[str, exp.Expr]] = [*raw, *_upstream(contract, facts), *flat_events(bench, gate)]
     bench.builder.project("read and cast to the declared types", outputs, new_hidden=beside)
+    place_events(bench)
     # A projection of its own: beside the casts, each value would be cast twice.
     failures = [_malformed(bench)] if text else []
     failures += [_unknown_columns(bench, gate)] if gate.unknown else []

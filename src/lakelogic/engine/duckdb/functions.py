@@ -37,6 +37,7 @@ FUNCTION_MACROS: dict[str, str] = {
         " WHEN n < 0 THEN array_to_string(string_split(x, mark)[n:], mark) ELSE '' END"
     ),
     "ll_json(x, path)": "TRY(CASE WHEN json_valid(x) THEN json_extract_string(x, path) END)",
+    "ll_timestamp_millis(x)": "TRY(make_timestamptz(CAST(x AS BIGINT) * 1000))",
     "ll_parse_json(x)": "CASE WHEN json_valid(x) THEN x END",
     "ll_to_json(x)": "ll_without_nulls(CAST(to_json(x) AS VARCHAR))",
     "ll_base64(x)": "base64(encode(x))",

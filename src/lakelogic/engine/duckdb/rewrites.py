@@ -130,6 +130,13 @@ def _json(node: exp.Expr) -> exp.Expr:
     return call("ll_json", node.this, text(written.strip("'")))
 
 
+def _variant(node: exp.Expr) -> exp.Expr:
+    value, path, wanted = node.expressions
+    if wanted.name.lower() != "string":
+        raise refused(node.sql("databricks"))
+    return call("ll_variant_get", value, path)
+
+
 def _sha2(node: exp.Expr) -> exp.Expr:
     length = node.args.get("length")
     bits = 256 if length is None else int(length.name)
@@ -252,6 +259,8 @@ NAMED: dict[str, Rewrite] = {
     "TRY_MOD": lambda node: call("ll_modulo", *node.expressions),
     "TRY_TO_DATE": parse_date("date"),
     "TRY_TO_TIMESTAMP": parse_date("time"),
+    "TRY_VARIANT_GET": _variant,
+    "TIMESTAMP_MILLIS": lambda node: call("ll_timestamp_millis", *node.expressions),
     "TRY_PARSE_JSON": lambda node: call("ll_parse_json", *node.expressions),
     "WEEKDAY": lambda node: call("ll_weekday", *node.expressions),
     "MAKE_DATE": lambda node: call("ll_make_date", *node.expressions),

@@ -10,6 +10,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from zoneinfo import ZoneInfo
 
 from lakelogic.engine.local.json_lines import Members, dump, parse
+from lakelogic.engine.local.variants import variant_get
 
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2}))?")
 # java.time.ZoneId.SHORT_IDS: the three-letter names that Spark still knows.
@@ -151,5 +152,6 @@ CALLS: dict[str, tuple[Callable[..., object], tuple[str, ...], str]] = {
     "ll_decimal_divide": (decimal_divide, ("VARCHAR", "VARCHAR", "INTEGER", "INTEGER"), "VARCHAR"),
     "ll_round_double": (round_double, ("VARCHAR", "INTEGER"), "VARCHAR"),
     "ll_without_nulls": (without_nulls, ("VARCHAR",), "VARCHAR"),
+    "ll_variant_get": (variant_get, ("VARCHAR", "VARCHAR"), "VARCHAR"),
     "ll_sha2": (sha2, ("VARCHAR", "INTEGER"), "VARCHAR"),
 }

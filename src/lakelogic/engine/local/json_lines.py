@@ -13,7 +13,7 @@ _CONTROL = re.compile(r"\\u00[01][0-9a-f]")
 _SCALAR_NAMES = {"true", "false", "null"}
 
 
-class _Number(str):
+class Number(str):
     """A number in the characters it was written with."""
 
 
@@ -25,7 +25,7 @@ def _refuse(name: str) -> object:
     raise ValueError(name)
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=Members, parse_float=_Number, parse_int=_Number, parse_constant=_refuse)
+_decoder = json.JSONDecoder(object_pairs_hook=Members, parse_float=Number, parse_int=Number, parse_constant=_refuse)
 
 
 def split_object(text: str) -> dict[str, str | None] | None:
@@ -103,13 +103,13 @@ def _value(text: str, at: int) -> tuple[object, int]:
         raise ValueError(at)
     word = scalar[0]
     named = {"true": True, "false": False, "null": None}
-    return (named[word] if word in _SCALAR_NAMES else _Number(word)), scalar.end()
+    return (named[word] if word in _SCALAR_NAMES else Number(word)), scalar.end()
 
 
 def _as_text(value: object) -> str | None:
     if value is None:
         return None
-    if isinstance(value, str) and not isinstance(value, _Number):
+    if isinstance(value, str) and not isinstance(value, Number):
         return value.encode("utf-8", "replace").decode()
     return dump(value)
 
@@ -117,7 +117,7 @@ def _as_text(value: object) -> str | None:
 def dump(value: object) -> str:
     """A value as one line, in the form that Spark writes."""
     match value:
-        case _Number():
+        case Number():
             return "0" if value == "-0" else str(value)
         case str():
             quoted = json.dumps(value.encode("utf-8", "replace").decode(), ensure_ascii=False)

@@ -213,6 +213,11 @@ def _unix_micros(node: exp.Expr, value_of: Compile) -> Value:
     return Value(moment_of(node.this, value_of).expr.to_physical().cast(pl.Int64), pl.Int64())
 
 
+def _millis(node: exp.Expr, value_of: Compile) -> Value:
+    number = cast(value_of(node.expressions[0]), pl.Int64(), value_of.guard)
+    return Value((number.expr * 1000).cast(TIMESTAMP), TIMESTAMP)
+
+
 def _make_date(node: exp.Expr, value_of: Compile) -> Value:
     parts = [whole_of(part, value_of) for part in node.expressions]
     return call(_date_or_null, parts, _DATE, value_of.guard)
@@ -275,5 +280,5 @@ HANDLERS: dict[type[exp.Expr], Handler] = {
 }  # fmt: skip
 NAMED: dict[str, Handler] = {
     "TRY_TO_DATE": _parse("date"), "TRY_TO_TIMESTAMP": _parse("time"), "WEEKDAY": _PARTS["weekday"],
-    "MAKE_DATE": _make_date, "DATE_PART": _extract,
+    "MAKE_DATE": _make_date, "DATE_PART": _extract, "TIMESTAMP_MILLIS": _millis,
 }  # fmt: skip

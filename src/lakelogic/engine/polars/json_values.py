@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from lakelogic.engine.local.calls import java_number
 from lakelogic.engine.local.json_lines import Members, dump, parse
-from lakelogic.engine.polars.texts import text_of
+from lakelogic.engine.local.variants import variant_get
+from lakelogic.engine.polars.texts import constant_text, text_of
 from lakelogic.engine.polars.values import Compile, Handler, Value, call, refused
 
 _EXACT = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.String, pl.Boolean, pl.Date)
@@ -105,5 +106,13 @@ def _try_parse(node: exp.Expr, value_of: Compile) -> Value:
     return call(_parsed, [text_of(node.expressions[0], value_of)], pl.String(), value_of.guard)
 
 
+def _variant(node: exp.Expr, value_of: Compile) -> Value:
+    value, path, wanted = node.expressions
+    steps = constant_text(path, node)
+    if wanted.name.lower() != "string":
+        raise refused(node)
+    return call(lambda text: variant_get(text, steps), [text_of(value, value_of)], pl.String(), value_of.guard)
+
+
 HANDLERS: dict[type[exp.Expr], Handler] = {exp.JSONExtractScalar: _get, exp.JSONFormat: _to_json}
-NAMED: dict[str, Handler] = {"TRY_PARSE_JSON": _try_parse}
+NAMED: dict[str, Handler] = {"TRY_PARSE_JSON": _try_parse, "TRY_VARIANT_GET": _variant}
