@@ -22,7 +22,7 @@ from tests.faults.support import (
     windowed_contract,
 )
 
-from lakelogic.core.faults import FAULT_POINTS
+from lakelogic.core.faults import FAULT_POINTS, MERGE_FAULT_POINTS
 from lakelogic.core.window import window_of_days
 
 pytestmark = pytest.mark.kill
@@ -125,6 +125,17 @@ def test_a_run_on_polars_that_is_left_at_any_point_heals(tmp_path: Path, monkeyp
     _leave_at_every_point(make_estate(tmp_path / "left", "polars", "append"), "append", monkeypatch)
 
 
+@pytest.mark.parametrize(
+    ("engine", "points"),
+    [("duckdb", (*FAULT_POINTS, *MERGE_FAULT_POINTS)), ("polars", ("after_stage", *MERGE_FAULT_POINTS))],
+    ids=["duckdb", "polars"],
+)
+def test_a_merge_without_spark_that_is_left_at_any_point_heals(
+    engine: str, points: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _leave_at_every_point(make_estate(tmp_path / "left", engine, "merge"), "merge", monkeypatch, points)
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("strategy", ["append", "merge"])
 def test_a_run_on_spark_that_is_left_at_any_point_heals(
@@ -133,10 +144,18 @@ def test_a_run_on_spark_that_is_left_at_any_point_heals(
     _leave_at_every_point(make_estate(tmp_path / "left", "spark", strategy, spark_session), strategy, monkeypatch)
 
 
-def _leave_at_every_point(estate: Estate, strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_merge_on_duckdb_heals(tmp_path: Path, undisturbed: Any) -> None:
+    estate = make_estate(tmp_path / "killed", "duckdb", "merge")
+    _kill_second_batch(estate, "after_merge_files")
+    _assert_healed(estate, undisturbed(estate, "merge"))
+
+
+def _leave_at_every_point(
+    estate: Estate, strategy: str, monkeypatch: pytest.MonkeyPatch, points: tuple[str, ...] = FAULT_POINTS
+) -> None:
     """One table, and a batch for each point: left there, and finished by the next run."""
     written = []
-    for number, point in enumerate(FAULT_POINTS):
+    for number, point in enumerate(points):
         written.append([(1, number + 1), (100 + number, 7)])
         rows = [f"{order},{amount},a@x.io" for order, amount in written[-1]]
         estate.drop(f"{number:02}.csv", "\n".join(["order_id,amount,email", *rows, "x,1,b@x.io", ""]))
@@ -148,9 +167,9 @@ def _leave_at_every_point(estate: Estate, strategy: str, monkeypatch: pytest.Mon
     seen = visible(estate)
     found = [json.loads(row) for row in seen["target"].elements()]
     assert Counter((row["order_id"], int(float(row["amount"]))) for row in found) == expected
-    assert sum(seen["quarantine"].values()) == len(FAULT_POINTS)
-    assert seen["log"] == [(batch, 3, 2, 1) for batch in range(1, len(FAULT_POINTS) + 1)]
-    assert seen["versions"] == len(FAULT_POINTS)
+    assert sum(seen["quarantine"].values()) == len(points)
+    assert seen["log"] == [(batch, 3, 2, 1) for batch in range(1, len(points) + 1)]
+    assert seen["versions"] == len(points)
 
 
 @pytest.mark.parametrize("point", ["after_stage", "after_mark_staged", "before_target_commit", "after_target_commit"])

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
-from tests.faults.support import Estate, visible
+from tests.faults.support import Estate, killed_in_process, visible
 
-pytestmark = [pytest.mark.kill, pytest.mark.spark]
+pytestmark = pytest.mark.kill
 
 _CONTRACT = """\
 dataset: orders
@@ -31,9 +31,9 @@ SECOND = "op,order_id,amount,at\nD,1,,5\nU,1,11,4\nU,2,22,2\nD,9,,9\nI,,1,1\nT,,
 THIRD = "op,order_id,amount,at\nU,9,1,8\nI,1,12,6\nU,3,31,1\n"
 
 
-def _estate(folder: Path, spark: Any) -> Estate:
+def _estate(folder: Path, engine: str, spark: Any = None) -> Estate:
     folder.mkdir(parents=True)
-    estate = Estate(folder, "spark", spark)
+    estate = Estate(folder, engine, spark)
     estate.contract.write_text(_CONTRACT)
     estate.drop("first.csv", FIRST)
     estate.run()
@@ -47,23 +47,47 @@ def _remembered(estate: Estate) -> list[tuple[Any, ...]]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory, spark_session: Any) -> Any:
-    calm = _estate(tmp_path_factory.mktemp("undisturbed") / "calm", spark_session)
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The same for every engine."""
+    calm = _estate(tmp_path_factory.mktemp("undisturbed") / "calm", "duckdb")
     calm.run()
     calm.drop("third.csv", THIRD)
     calm.run()
     return visible(calm), _remembered(calm)
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("point", ["after_deletes_commit", "after_target_commit"])
 def test_killed_change_events_heal(point: str, tmp_path: Path, undisturbed: Any, spark_session: Any) -> None:
-    estate = _estate(tmp_path / "killed", spark_session)
+    estate = _estate(tmp_path / "killed", "spark", spark_session)
     process = estate.start(LAKELOGIC_FAULT=point)
     _, errors = process.communicate(timeout=240)
     assert process.returncode == -signal.SIGKILL, errors.decode()[-2000:]
+    _assert_healed(estate, undisturbed)
+
+
+@pytest.mark.parametrize(
+    ("engine", "point"),
+    [
+        ("duckdb", "after_deletes_commit"),
+        ("duckdb", "after_merge_files"),
+        ("duckdb", "after_target_commit"),
+        ("polars", "after_merge_files"),
+    ],
+)
+def test_change_events_left_at_any_commit_without_spark_heal(
+    engine: str, point: str, tmp_path: Path, undisturbed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    estate = _estate(tmp_path / "left", engine)
+    with killed_in_process(point, monkeypatch):
+        estate.run()
+    _assert_healed(estate, undisturbed)
+
+
+def _assert_healed(estate: Estate, expected: Any) -> None:
     estate.drop("third.csv", THIRD)
     estate.run()
     seen = visible(estate)
-    assert (seen, _remembered(estate)) == undisturbed
+    assert (seen, _remembered(estate)) == expected
     assert sum(seen["target"].values()) == 2
     assert estate.run().status == "no_new_data"

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from lakelogic.core.settings import Settings
 from lakelogic.run.processor import DataProcessor
 from lakelogic.table.sample import read_rows
 
-pytestmark = pytest.mark.spark
+_SPARK = pytest.mark.spark
 HISTORIES = max(500, int(os.environ.get("LAKELOGIC_LAW_EXAMPLES", "40")) * 12)
 START_MS = 1_700_000_000_000
 Event = dict[str, Any]
@@ -106,8 +107,8 @@ _SOFT = "  soft_delete: { column: gone, time_column: gone_at, reason_column: why
 class Estate:
     """A dataset of change events in a folder of its own."""
 
-    def __init__(self, folder: Path, spark: Any, *, soft: bool) -> None:
-        self.folder, self.spark, self.soft = folder, spark, soft
+    def __init__(self, folder: Path, engine: str, spark: Any, *, soft: bool) -> None:
+        self.folder, self.engine, self.spark, self.soft = folder, engine, spark, soft
         (folder / "landing").mkdir(parents=True)
         text = _CONTRACT.format(deletes="soft" if soft else "hard", soft=_SOFT if soft else "")
         (folder / "contract.yaml").write_text(text, encoding="utf-8")
@@ -117,7 +118,7 @@ class Estate:
         (self.folder / "landing" / name).write_text(text, encoding="utf-8")
 
     def run(self) -> Any:
-        with DataProcessor(self.folder / "contract.yaml", "spark", self.spark, settings=Settings()) as processor:
+        with DataProcessor(self.folder / "contract.yaml", self.engine, self.spark, settings=Settings()) as processor:
             return processor.run()
 
     def rows(self) -> dict[int, tuple[Any, ...]]:
@@ -142,20 +143,35 @@ def broken(estate: Estate, point: str, monkeypatch: pytest.MonkeyPatch) -> None:
             estate.run()
 
 
-@pytest.mark.parametrize("soft", [True, False], ids=["soft", "hard"])
+@pytest.fixture
+def spark_of(request: pytest.FixtureRequest) -> Callable[[str], Any]:
+    """The session of the tests for the engine that needs one."""
+    return lambda engine: request.getfixturevalue("spark_session") if engine == "spark" else None
+
+
+@pytest.mark.parametrize(
+    ("engine", "soft"),
+    [
+        pytest.param("spark", True, marks=_SPARK, id="spark-soft"),
+        pytest.param("spark", False, marks=_SPARK, id="spark-hard"),
+        pytest.param("duckdb", True, id="duckdb-soft"),
+        pytest.param("polars", False, id="polars-hard"),
+    ],
+)
 def test_law_the_order_of_arrival_does_not_matter(
-    soft: bool, tmp_path: Path, spark_session: Any, monkeypatch: pytest.MonkeyPatch
+    soft: bool, engine: str, tmp_path: Path, spark_of: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chance = random.Random(7 if soft else 8)
-    events = make_histories(chance, HISTORIES)
+    chance, session = random.Random(7 if soft else 8), spark_of(engine)
+    # The other engines run what is the same for all; the number is for Spark to show.
+    events = make_histories(chance, HISTORIES if engine == "spark" else 120)
     wanted = oracle(events, soft=soft)
 
-    calm = Estate(tmp_path / "calm", spark_session, soft=soft)
+    calm = Estate(tmp_path / "calm", engine, session, soft=soft)
     calm.feed("all.jsonl", events)
     assert calm.run().counts.read == len(events)
     assert calm.rows() == wanted
 
-    wild = Estate(tmp_path / "wild", spark_session, soft=soft)
+    wild = Estate(tmp_path / "wild", engine, session, soft=soft)
     shuffled = chance.sample(events, len(events))
     third = len(shuffled) // 3
     wild.feed("1.jsonl", shuffled[:third])

@@ -1,4 +1,4 @@
-"""One table, three engines: Spark, DuckDB and Polars take turns, and after every turn the table is what a model says."""
+"""One table, three engines: Spark, DuckDB and Polars take turns, and after each the table is what a model says."""
 
 from __future__ import annotations
 

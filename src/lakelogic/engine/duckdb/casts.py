@@ -7,6 +7,8 @@ before the first row. Every branch goes through text where it would not bind for
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from lakelogic.core.errors import CapabilityError
@@ -137,7 +139,7 @@ _MACRO_OF = {
 }
 _GIVE_TEXT = {
     "ll_text", "ll_upper", "ll_lower", "ll_initcap", "ll_substring", "ll_left", "ll_right", "ll_json", "ll_to_json", "ll_format",
-    "ll_md5", "ll_sha1", "ll_sha256", "ll_sha2", "ll_join", "substring", "lpad", "rpad", "regexp_replace",
+    "ll_variant_get", "ll_parse_json", "ll_md5", "ll_sha1", "ll_sha256", "ll_sha2", "ll_join", "substring", "lpad", "rpad", "regexp_replace",
     "regexp_extract", "lakelogic_hmac", "lakelogic_encrypt", "lakelogic_encrypt_same", "lakelogic_decrypt", "chr",
 }  # fmt: skip
 _NESTED = {exp.DataType.Type.ARRAY, exp.DataType.Type.LIST, exp.DataType.Type.STRUCT, exp.DataType.Type.MAP}
@@ -157,9 +159,20 @@ def is_text(node: exp.Expr) -> bool:
         case exp.DPipe():
             return True
         case exp.Coalesce():
-            return all(is_text(part) or isinstance(part, exp.Null) for part in [node.this, *node.expressions])
+            return _are_texts([node.this, *node.expressions])
+        case exp.Case():
+            default = node.args.get("default")
+            return _are_texts([*[branch.args["true"] for branch in node.args["ifs"]], *([default] if default else [])])
+        case exp.Translate() | exp.Nullif():
+            return is_text(node.this)
         case _:
             return False
+
+
+def _are_texts(parts: Sequence[exp.Expr]) -> bool:
+    """Whether all that are not NULL are texts, and one is."""
+    known = [part for part in parts if not isinstance(part, exp.Null)]
+    return bool(known) and all(is_text(part) for part in known)
 
 
 def to_text(node: exp.Expr) -> exp.Expr:
