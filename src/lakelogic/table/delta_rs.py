@@ -21,8 +21,7 @@ from lakelogic.plan.writes import (
 from lakelogic.table.adopt import adopt_files, find_committed, find_table
 from lakelogic.table.delta_schema import find_widened
 from lakelogic.table.evolution import check_evolution
-from lakelogic.table.local_cdc import commit_cdc
-from lakelogic.table.local_files import refuse_rewrite
+from lakelogic.table.local_cdc import check_cdc, commit_cdc
 from lakelogic.table.local_history import check_local_history, commit_local_history
 from lakelogic.table.local_rows import RowWriter
 from lakelogic.table.local_upsert import check_merge, commit_merge
@@ -55,8 +54,8 @@ class DeltaRsTable:
             refuse_path(self.location.path)
         if isinstance(write, WriteMerge):
             check_merge(self.rows, self.location.path, write, files, shape)
-        if isinstance(write, WriteCdc) and table is not None:
-            refuse_rewrite(table, why="strategy `cdc`")
+        if isinstance(write, WriteCdc):
+            check_cdc(self.location.path, shape)
         if isinstance(write, WriteScd2):
             check_local_history(self.location.path, write, shape)
         return events

@@ -20,7 +20,7 @@ from lakelogic.table.cdc_rows import EVENTS, REMEMBERED, Cut, newest_cut_query, 
 from lakelogic.table.cdc_sql import GONE, GONE_AT, GONE_WHY, render_cdc
 from lakelogic.table.deletes import deletes_path, remember_deletes
 from lakelogic.table.facts import columns_of
-from lakelogic.table.local_files import find_files, refuse_rewrite, scratch_folder
+from lakelogic.table.local_files import find_files, refuse_new, refuse_rewrite, scratch_folder
 from lakelogic.table.local_merge import batch_rows, files_with_keys, run_merge
 from lakelogic.table.local_rows import RowWriter
 from lakelogic.table.local_upsert import count_repeated_keys
@@ -28,6 +28,8 @@ from lakelogic.table.merge_rows import BATCH, Merge, parse_merge
 from lakelogic.table.protocol import Commit, CommitId, TableShape
 from lakelogic.table.pruning import EVERYTHING
 from lakelogic.table.spark_staged import has_deletes, helper_columns
+
+_WHY = "strategy `cdc`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,15 @@ class _Events:
     known: dict[str, str]  # columns whose value some event does not tell
     remembered: RowInput | None
     batch: int
+
+
+def check_cdc(path: str, shape: TableShape) -> None:
+    """Raise where change events could not be applied to the table."""
+    table = find_table(path)
+    if table is None:
+        refuse_new(path, shape, why=_WHY)
+    else:
+        refuse_rewrite(table, why=_WHY)
 
 
 def commit_cdc(
@@ -55,7 +66,7 @@ def commit_cdc(
     if table is None and plain and not count_repeated_keys(rows, path, files, shape, write.keys):
         return adopt_files(path, "append", files, shape, commit_id)
     if table is not None:
-        refuse_rewrite(table, why="strategy `cdc`")
+        refuse_rewrite(table, why=_WHY)
     if deletes:
         remember_deletes(path, files, shape, write.keys, commit_id)
         fault_point("after_deletes_commit")

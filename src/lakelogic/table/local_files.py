@@ -17,9 +17,11 @@ from lakelogic.core.errors import CapabilityError
 from lakelogic.plan.files import StagedFile
 from lakelogic.storage.files import list_names, remove_tree
 from lakelogic.table.obstacles import adoption_obstacle
+from lakelogic.table.protocol import TableShape
 from lakelogic.table.pruning import Range, overlaps
 
 FILE_BYTES = 64 * 1024 * 1024
+_FED = "a change data feed"
 _KEPT = "!$&'()+,-./:;=@_~"  # beside letters and digits, what delta-rs writes into the log as it is
 
 
@@ -27,20 +29,34 @@ def refuse_rewrite(table: DeltaTable, *, why: str, appends: bool = False) -> Non
     """Raise where files of a table cannot be read and replaced as they lie; or only read, where a write appends."""
     found = adoption_obstacle(table, overwrite=True) if appends else rewrite_obstacle(table)
     if found is not None:
-        raise CapabilityError(
-            f"the table `{table.table_uri}` has {found}, which {why} cannot honour without Spark",
-            code="LL311",
-            hint="run this contract with engine spark",
-        )
+        raise _refusal(table.table_uri, found, why)
+
+
+def refuse_new(path: str, shape: TableShape, *, why: str) -> None:
+    """Raise where the table that a first batch is to make could not take a second one."""
+    if _is_fed(shape.properties):
+        raise _refusal(path, _FED, why)
+
+
+def _refusal(path: str, found: str, why: str) -> CapabilityError:
+    return CapabilityError(
+        f"the table `{path}` has {found}, which {why} cannot honour without Spark",
+        code="LL311",
+        hint="run this contract with engine spark",
+    )
+
+
+def _is_fed(properties: Mapping[str, str]) -> bool:
+    # Rows that are only copied would be told as deleted and inserted.
+    return properties.get("delta.enableChangeDataFeed", "false").lower() == "true"
 
 
 def rewrite_obstacle(table: DeltaTable) -> str | None:
     """Why files of this table cannot be read and replaced as they lie, in words; None when they can."""
     if obstacle := adoption_obstacle(table, overwrite=True):
         return obstacle
-    if table.metadata().configuration.get("delta.enableChangeDataFeed", "false").lower() == "true":
-        # Rows that are only copied would be told as deleted and inserted.
-        return "a change data feed"
+    if _is_fed(table.metadata().configuration):
+        return _FED
     paths = pa.table(table.get_add_actions())["path"].to_pylist()
     # A removal under another spelling of the path would leave the file in the table.
     odd = any(_encoded(unquote(path)) != path for path in paths)

@@ -13,7 +13,7 @@ from lakelogic.plan.ordering import row_number
 from lakelogic.plan.writes import WriteMerge
 from lakelogic.table.adopt import adopt_files, create_empty, evolve, find_commit, find_table
 from lakelogic.table.facts import columns_of
-from lakelogic.table.local_files import find_files, refuse_rewrite, scratch_folder
+from lakelogic.table.local_files import find_files, refuse_new, refuse_rewrite, scratch_folder
 from lakelogic.table.local_merge import batch_rows, files_with_keys, run_merge
 from lakelogic.table.local_rows import RowWriter
 from lakelogic.table.merge_checks import check_keys, judge_missing, refuse_repeated
@@ -32,6 +32,8 @@ def check_merge(rows: RowWriter, path: str, write: WriteMerge, files: Sequence[S
     table = find_table(path)
     if table is not None:
         refuse_rewrite(table, why="strategy `merge`", appends=write.insert_only)
+    elif not write.insert_only:
+        refuse_new(path, shape, why="strategy `merge`")
     if write.on_duplicate_key == "fail" and files:
         refuse_repeated(write, count_repeated_keys(rows, path, files, shape, write.keys))
     if write.delete_missing and write.max_delete_ratio is not None and table is not None:

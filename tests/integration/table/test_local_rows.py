@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -13,11 +14,16 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
+from lakelogic.core.errors import CapabilityError
 from lakelogic.engine.registry import open_engine
 from lakelogic.plan.files import RowInput, StagedFile
 from lakelogic.plan.model import Column
 from lakelogic.plan.types import named
+from lakelogic.plan.writes import WriteCdc, WriteMerge
+from lakelogic.table.adopt import create_empty, find_table
 from lakelogic.table.local_rows import RowWriter
+from lakelogic.table.protocol import TableLocation, TableShape
+from lakelogic.table.registry import open_table
 
 COLUMNS = (
     Column("id", named("bigint")),
@@ -93,3 +99,16 @@ def test_a_query_without_rows_leaves_no_file(rows: RowWriter, tmp_path: Path) ->
     empty = query("SELECT s.* FROM none AS s LEFT JOIN old AS t ON s.id = t.id")
     assert rows.write_rows(empty, inputs, COLUMNS, root=str(tmp_path), folder="batch-2/0") == ()
     assert list((tmp_path / "batch-2").rglob("*.parquet")) == []
+
+
+def test_a_table_whose_files_cannot_be_replaced_as_they_lie_is_refused(rows: RowWriter, tmp_path: Path) -> None:
+    fed = TableShape((Column("id", named("bigint")),), properties={"delta.enableChangeDataFeed": "true"})
+    table, merge = open_table("delta", TableLocation("t", str(tmp_path / "t")), rows=rows), WriteMerge(("id",))
+    for _ in range(2):  # before there is a table, and afterwards
+        with pytest.raises(CapabilityError, match="change data feed"):
+            table.check(merge, (), fed, policy="allow")
+        with pytest.raises(CapabilityError, match="change data feed"):
+            table.check(WriteCdc(("id",)), (), fed, policy="allow")
+        table.check(replace(merge, insert_only=True), (), fed, policy="allow")
+        if find_table(str(tmp_path / "t")) is None:
+            create_empty(str(tmp_path / "t"), fed)
