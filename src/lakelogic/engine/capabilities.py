@@ -8,14 +8,14 @@ from collections.abc import Mapping
 GAPS: Mapping[str, tuple[str, ...]] = {
     "spark": (),
     "duckdb": (
-        "merge, cdc and scd2 into tables with a change data feed, deletion vectors, column mapping or another Delta feature",
+        "merge, cdc and scd2 into tables with a change data feed, deletion vectors or another feature of Delta",
         "histories (scd2) with columns of type array or map; Debezium with unknown_fields: quarantine",
         "Kafka, XML, Avro, CSV records that span lines, catalogs of tables, column mapping",
         "regular expressions with lookaround, back references or possessive quantifiers",
         "text of nested values; functions that are not in its tables",
     ),
     "polars": (
-        "merge, cdc and scd2 into tables with a change data feed, deletion vectors, column mapping or another Delta feature",
+        "merge, cdc and scd2 into tables with a change data feed, deletion vectors or another feature of Delta",
         "histories (scd2) with columns of type array or map; Debezium with unknown_fields: quarantine",
         "Kafka, XML, Avro, CSV records that span lines, catalogs of tables, column mapping, columns of type map",
         "regular expressions with lookaround, back references, possessive quantifiers or \\B",
