@@ -10,6 +10,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from zoneinfo import ZoneInfo
 
 from lakelogic.engine.local.json_lines import Members, dump, parse
+from lakelogic.engine.local.numbers import java_number
 from lakelogic.engine.local.variants import variant_get
 
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2}))?")
@@ -65,25 +66,6 @@ def in_utc(clock: str, zone: str) -> str | None:
         return local.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f").rjust(26, "0")
     except (ValueError, OverflowError):
         return None
-
-
-def java_number(text: str) -> str:
-    """The shortest text of a floating-point number, in the form of Double.toString."""
-    special = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(text)
-    if special:
-        return special
-    value = Decimal(text)
-    sign, digits, exponent = value.as_tuple()
-    assert isinstance(exponent, int)  # only NaN and infinity have none
-    mantissa = "".join(map(str, digits)).lstrip("0")
-    if not mantissa:
-        return "-0.0" if sign else "0.0"
-    power = len(mantissa) + exponent - 1
-    mantissa = mantissa.rstrip("0")
-    if -3 <= power < 7:
-        plain = format(abs(value).normalize(), "f")
-        return ("-" if sign else "") + (plain if "." in plain else f"{plain}.0")
-    return f"{'-' if sign else ''}{mantissa[0]}.{mantissa[1:] or '0'}E{power}"
 
 
 def upper(text: str) -> str:

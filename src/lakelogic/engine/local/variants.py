@@ -7,6 +7,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from lakelogic.engine.local.json_lines import Members, Number, dump, parse
+from lakelogic.engine.local.numbers import java_number
 
 _STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\['([^']*)'\]")
 _MOST_DIGITS = 38
@@ -60,14 +61,12 @@ def _normal(value: object) -> object:
 
 
 def _number(written: str) -> str:
-    """Whole numbers and decimals of up to 38 digits are exact, others doubles."""
-    from lakelogic.engine.local.calls import java_number
-
+    """Whole numbers and decimals of up to 38 digits are exact, without zeros behind; all others are doubles."""
     exact = Decimal(written)
-    if "e" in written.lower():
+    _, digits, exponent = exact.as_tuple()
+    assert isinstance(exponent, int)  # JSON has no NaN
+    if "e" in written.lower() or max(len(digits), -exponent) > _MOST_DIGITS:
         return java_number(repr(float(written)))
-    digits, exponent = exact.as_tuple().digits, exact.as_tuple().exponent
-    assert isinstance(exponent, int)
-    if len(digits) > _MOST_DIGITS or -exponent > _MOST_DIGITS:
-        return java_number(repr(float(written)))
-    return f"{exact:f}"
+    plain = f"{exact:f}"
+    plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
+    return "0" if plain == "-0" else plain

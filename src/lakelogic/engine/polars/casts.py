@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from lakelogic.engine.local.calls import in_utc, java_number, zone_known
+from lakelogic.engine.local.calls import in_utc, zone_known
+from lakelogic.engine.local.numbers import java_number
 from lakelogic.engine.polars.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,

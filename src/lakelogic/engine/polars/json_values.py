@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 from sqlglot import exp
 
-from lakelogic.engine.local.calls import java_number
 from lakelogic.engine.local.json_lines import Members, dump, parse
+from lakelogic.engine.local.numbers import java_number
 from lakelogic.engine.local.variants import variant_get
 from lakelogic.engine.polars.texts import constant_text, text_of
 from lakelogic.engine.polars.values import Compile, Handler, Value, call, refused

@@ -1,0 +1,24 @@
+"""Numbers in the text that Java gives them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+
+def java_number(text: str) -> str:
+    """The shortest text of a floating-point number, in the form of Double.toString."""
+    special = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(text)
+    if special:
+        return special
+    value = Decimal(text)
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)  # only NaN and infinity have none
+    mantissa = "".join(map(str, digits)).lstrip("0")
+    if not mantissa:
+        return "-0.0" if sign else "0.0"
+    power = len(mantissa) + exponent - 1
+    mantissa = mantissa.rstrip("0")
+    if -3 <= power < 7:
+        plain = format(abs(value).normalize(), "f")
+        return ("-" if sign else "") + (plain if "." in plain else f"{plain}.0")
+    return f"{'-' if sign else ''}{mantissa[0]}.{mantissa[1:] or '0'}E{power}"
