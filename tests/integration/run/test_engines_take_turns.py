@@ -12,8 +12,10 @@ from lakelogic.core.settings import Settings
 from lakelogic.run.processor import DataProcessor
 from lakelogic.table.sample import read_rows
 
-pytestmark = pytest.mark.spark
-ENGINES = ("spark", "duckdb", "polars")
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+# Each comes after each other one.
+TURNS = "sdpdsppdsdpdpsdppdsp"
+ENGINES = {"s": "spark", "d": "duckdb", "p": "polars"}
 Row = dict[str, Any]
 
 _MERGE = """
@@ -69,7 +71,7 @@ class Estate:
     def feed(self, turn: int, rows: list[Row]) -> Any:
         lines = [",".join(rows[0]), *[",".join("" if v is None else str(v) for v in row.values()) for row in rows], ""]
         (self.folder / "landing" / f"{turn:03}.csv").write_text("\n".join(lines), encoding="utf-8")
-        engine = ENGINES[turn % len(ENGINES)]
+        engine = ENGINES[TURNS[turn]]
         spark = self.spark if engine == "spark" else None
         with DataProcessor(self.folder / "contract.yaml", engine, spark, settings=Settings()) as processor:
             return processor.run()
@@ -115,7 +117,7 @@ def _rank(row: Row) -> tuple[Any, ...]:
 def test_engines_merge_into_one_table_in_turns(tmp_path: Path, spark_session: Any) -> None:
     chance = random.Random(20)
     estate, model = Estate(tmp_path / "merge", _MERGE, spark_session), dict[int, Row]()
-    for turn in range(20):
+    for turn in range(len(TURNS)):
         batch = [
             {
                 "id": chance.randint(1, 40),
