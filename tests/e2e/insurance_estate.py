@@ -154,7 +154,7 @@ def generator() -> Any:
 
 
 def without_merges(estate: Estate) -> None:
-    """The silver tables as tables that are made whole: DuckDB has no merge, history and change events yet."""
+    """The silver tables as tables that are made whole, so that a run depends on no run before."""
     silver = estate.example / "contracts" / "insurance" / "silver"
     newest = {"customers": ("customer_id", ["updated_at desc"]), "policies": ("policy_id", ["updated_at desc"])}
     for name, (key, order) in {**newest, "claims": ("claim_id", ["changed_at desc", "seq desc"])}.items():
