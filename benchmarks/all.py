@@ -3,6 +3,7 @@
     python benchmarks/all.py                               all parts at their full size (an hour on two cores)
     python benchmarks/all.py --quick                       all parts, small: minutes, and numbers that mean little
     python benchmarks/all.py --parts local startup         measure these again, keep the other numbers
+    python benchmarks/all.py --parts peers --with --rows 200000
     python benchmarks/all.py --parts                       only draw and write the page again
 
 The numbers are kept in benchmarks/results.json, and docs/benchmarks.md is written from them alone.
@@ -80,10 +81,10 @@ def _lines(path: str) -> list[str]:
 
 
 def measure(part: Part, quick: bool, options: list[str]) -> dict[str, Any]:
-    command = part.command(quick)
+    command = [f"benchmarks/{part.script}", *options] if options else part.command(quick)
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder) / "numbers.json"
-        extra = options if part.prints else [*options, "--json", str(told)]
+        extra = [] if part.prints else ["--json", str(told)]
         begun = time.monotonic()
         stdout = subprocess.PIPE if part.prints else sys.stderr
         environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent / "src"), str(HERE)])}
@@ -115,7 +116,9 @@ def main() -> None:
     parser.add_argument("--parts", nargs="*", choices=[part.name for part in PARTS], default=None)
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--page", type=Path, default=HERE.parent / "docs" / "benchmarks.md")
-    parser.add_argument("--with", dest="more", nargs=argparse.REMAINDER, default=[], help="options for the parts")
+    parser.add_argument(
+        "--with", dest="more", nargs=argparse.REMAINDER, default=[], help="options in place of the parts' own"
+    )
     options = parser.parse_args()
     results = json.loads(options.results.read_text()) if options.results.exists() else {"parts": {}}
     wanted = [part for part in PARTS if options.parts is None or part.name in options.parts]
