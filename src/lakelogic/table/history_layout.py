@@ -17,7 +17,7 @@ OLD_TO = f"{HIDDEN_PREFIX}old_to"  # table: the end and the number that the vers
 OLD_VERSION = f"{HIDDEN_PREFIX}old_version"
 OLD_FILE = f"{HIDDEN_PREFIX}old_file"  # table: the mark of the file that the version stands in
 SINCE = f"{HIDDEN_PREFIX}since"  # the first instant that the batch speaks of, per key
-KIND, OP = "kind", f"{HIDDEN_PREFIX}op"  # of results
+KIND, OP = f"{HIDDEN_PREFIX}kind", f"{HIDDEN_PREFIX}op"  # of results
 CHANGE, REMEMBER = "change", "remember"
 
 FROM_TABLE, FROM_STORE, FROM_BATCH = 0, 1, 2

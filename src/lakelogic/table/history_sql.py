@@ -207,9 +207,7 @@ def _restored(query: HistoryQuery) -> dict[str, str]:
         f"row_number() OVER ({query.at_instant} ORDER BY {ORIGIN} ASC, {BATCH} DESC NULLS LAST) AS {_NUMBER} "
         "FROM marked"
     )
-    around = f"SELECT {query.keys}, {AT}, {_list(layout.source)} FROM marked WHERE {of_table}"
-    if not layout.source:
-        around = f"SELECT {query.keys}, {AT} FROM marked WHERE {of_table}"
+    around = f"SELECT {_list((*layout.write.keys, AT, *layout.source))} FROM marked WHERE {of_table}"
     covered = {name: _is_covered(query, name) for name in layout.source}
     source = [
         f"CASE WHEN {stored}{covered[name]} THEN a.{quoted(name)} ELSE p.{quoted(name)} END AS {quoted(name)}"

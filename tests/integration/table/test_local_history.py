@@ -39,12 +39,12 @@ TYPES = {
     "name": ("string", pa.string()), "part": ("decimal(8,3)", pa.decimal128(8, 3)), "day": ("date", pa.date32()),
     "open": ("boolean", pa.bool_()), "at": ("timestamp", pa.timestamp("us", "UTC")), "tier": ("string", pa.string()),
     "score": ("double", pa.float64()), "place": ("struct<zip: int, city: string>", PLACE),
-    "note": ("string", pa.string()), DELETE_COLUMN: ("boolean", pa.bool_()),
+    "kind": ("string", pa.string()), DELETE_COLUMN: ("boolean", pa.bool_()),
     "_lakelogic_run_id": ("string", pa.string()),
 }  # fmt: skip
 KEYS = ("name", "part", "day", "open")
 WRITE = WriteScd2(
-    keys=KEYS, timestamp="at", tracked=("tier", "score", "place"), untracked=("note",), opaque=(),
+    keys=KEYS, timestamp="at", tracked=("tier", "score", "place"), untracked=("kind",), opaque=(),
     valid_from="valid_from", valid_to="valid_to", current="is_current", version="version", end="9999-12-31",
     surrogate="sk", deletes=True, unknown_names=("sk", *KEYS, "tier"),
     unknown_values=("-1", "?", "0", "1900-01-01", "false", "unknown"),
@@ -165,7 +165,7 @@ def observations(keys: int, seed: int) -> list[dict[str, Any]]:
                 "tier": chance.choice([None, "", "a", "é"]),
                 "score": chance.choice([None, 0.0, -0.0, float("nan"), 1.5]),
                 "place": chance.choice([None, {"zip": None, "city": "x"}, {"zip": 1, "city": None}]),
-                "note": chance.choice([None, "x", "y"]),
+                "kind": chance.choice([None, "x", "y"]),
                 DELETE_COLUMN: chance.random() < 0.2 or None,
             }
             found.append(row)
