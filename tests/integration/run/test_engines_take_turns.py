@@ -163,7 +163,7 @@ def test_engines_apply_change_events_to_one_table_in_turns(tmp_path: Path, spark
 
 def _states(events: list[Row]) -> dict[int, tuple[str | None, ...]]:
     cut = max((event["at"] for event in events if event["op"] == "T"), default=-1)
-    found = {}
+    found: dict[int, tuple[str | None, ...]] = {}
     for key in {event["id"] for event in events if event["op"] in "IU"}:
         image = max((e for e in events if e["id"] == key and e["op"] in "IU"), key=lambda e: e["at"])
         deleted = max((e["at"] for e in events if e["id"] == key and e["op"] == "D"), default=-1)
