@@ -1,4 +1,4 @@
-"""Write the parts of docs/ that repeat what the code says: settings and commands."""
+"""Write the parts of docs/ that repeat what the code and its tests say: settings, commands, semantics."""
 
 from __future__ import annotations
 
@@ -42,6 +42,15 @@ def write_commands() -> None:
     (DOCS / "reference" / "commands.md").write_text("".join(parts), encoding="utf-8")
 
 
+def write_semantics() -> None:
+    """What expressions give, from the list that the tests compute."""
+    sys.path.insert(0, str(DOCS.parent))
+    from tests.semantics.probes import read_probes, render_page
+
+    (DOCS / "reference" / "semantics.md").write_text(render_page(read_probes()), encoding="utf-8")
+
+
 if __name__ == "__main__":
+    write_semantics()
     write_settings()
     write_commands()

@@ -18,10 +18,9 @@ _DIGITS = {
     exp.DataType.Type.BIGINT: 20,
 }
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
-_SAME = (exp.Paren, exp.Neg, exp.Abs, exp.Min, exp.Max, exp.Nullif)
+_SAME = (exp.Neg, exp.Abs, exp.Min, exp.Max, exp.Nullif)
 _CHOICES = (exp.Coalesce, exp.Case, exp.If, exp.Greatest, exp.Least)
-# What these make of a decimal depends on values or on rules that nobody needs to repeat: the files will tell.
-_OPEN = (exp.Round, exp.Ceil, exp.Floor)
+_ROUNDED = (exp.Round, exp.Ceil, exp.Floor)
 
 
 def type_decimals(tree: _Tree) -> _Tree:
@@ -34,9 +33,9 @@ def type_decimals(tree: _Tree) -> _Tree:
 
 
 def _type_of(node: exp.Expr) -> exp.DataType | None:
-    if isinstance(node, exp.Alias):
-        named_type: exp.DataType | None = node.this.type
-        return named_type
+    if isinstance(node, (exp.Alias, exp.Paren)):
+        inner: exp.DataType | None = node.this.type
+        return inner
     if isinstance(node, _ARITHMETIC):
         return _arithmetic(node)
     if isinstance(node, _SAME) and is_decimal(node.this.type):
@@ -49,15 +48,31 @@ def _type_of(node: exp.Expr) -> exp.DataType | None:
         return _decimal(precision + 4, scale + 4)
     if isinstance(node, _CHOICES):
         return _widest(node)
-    if isinstance(node, _OPEN) and is_decimal(node.this.type):
-        return named("unknown")
+    if isinstance(node, _ROUNDED) and is_decimal(node.this.type):
+        return _rounded(node)
     return None
+
+
+def _rounded(node: exp.Expr) -> exp.DataType:
+    """One more digit before the point, as 9.9 may become 10."""
+    precision, scale = _size(node.this.type)
+    given = node.args.get("decimals")
+    if given is None and isinstance(node, (exp.Ceil, exp.Floor)):
+        return _decimal(precision - scale + 1, 0) if scale else _decimal(precision, 0)
+    text = given.sql() if given is not None else "0"
+    if not text.removeprefix("-").isdigit():
+        return named("unknown")
+    digits = int(text)
+    if digits < 0:
+        return _decimal(max(precision - scale + 1, 1 - digits), 0)
+    kept = min(scale, digits)
+    return _decimal(min(precision - scale + 1 + kept, MAX_PRECISION), kept)
 
 
 def _arithmetic(node: exp.Expr) -> exp.DataType | None:
     sides = [node.this, node.expression]
     if not any(is_decimal(side.type) for side in sides):
-        return None
+        return _not_decimal(node, sides)
     sizes = [_operand(side) for side in sides]
     if sizes[0] is None or sizes[1] is None:
         return named("double" if any(is_floating(side.type) for side in sides) else "unknown")
@@ -92,13 +107,21 @@ def _widest(node: exp.Expr) -> exp.DataType | None:
     """The decimal that holds every choice; None where a choice is no decimal and no whole number."""
     values = [value for value in _values(node) if not isinstance(value, exp.Null)]
     if not any(is_decimal(value.type) for value in values):
-        return None
+        return _not_decimal(node, values)
     sizes = [_operand(value) for value in values]
+    if any(is_floating(value.type) for value in values):
+        return named("double")
     if any(size is None for size in sizes):
         # Beside a rounded decimal, whose digits nobody knows yet, the others' digits are no bound.
         return named("unknown") if any(family(value.type) == "unknown" for value in values) else None
     scale = max(size[1] for size in sizes if size)
     return _decimal(max(size[0] - size[1] for size in sizes if size) + scale, scale)
+
+
+def _not_decimal(node: exp.Expr, parts: list[exp.Expr]) -> exp.DataType | None:
+    """A decimal beside a double is a double; whoever thought otherwise further down has been corrected."""
+    floating = is_decimal(node.type) and any(is_floating(part.type) for part in parts)
+    return named("double") if floating else None
 
 
 def _values(node: exp.Expr) -> list[exp.Expr]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from functools import lru_cache
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
@@ -18,6 +19,14 @@ from lakelogic.plan.sql import RESOLVE_DIALECT, SqlProblem, shorten
 from lakelogic.plan.types import Family, family, named, type_name
 
 _DIALECT = Dialect.get_or_raise(RESOLVE_DIALECT)
+# Where Spark gives another type than the dialect's tables say; a year does not fit into a tinyint.
+_PARTS = (exp.Year, exp.Quarter, exp.Month, exp.Week, exp.WeekOfYear, exp.Day, exp.DayOfMonth, exp.DayOfWeek,
+          exp.DayOfYear, exp.Hour, exp.Minute, exp.Second)  # fmt: skip
+_RESULTS: dict[Any, Any] = {
+    **_DIALECT.EXPRESSION_METADATA,
+    **{part: {"returns": exp.DataType.Type.INT} for part in _PARTS},
+    exp.DateTrunc: {"returns": exp.DataType.Type.DATE},  # `trunc`; `date_trunc` is another node
+}
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv)
 _TEXT_ONLY = (exp.Lower, exp.Upper, exp.Trim, exp.Like, exp.ILike, exp.RegexpLike)
@@ -32,7 +41,7 @@ def annotate(expression: exp.Expr, relation: Relation) -> exp.Expr:
     for node in select.find_all(exp.Column):
         node.set("table", exp.to_identifier("r"))
     # Lambda variables and unknown functions stay of unknown type, which every check below lets pass.
-    typed = annotate_types(select, schema=_schema(relation.columns), dialect=_DIALECT)
+    typed = annotate_types(select, schema=_schema(relation.columns), dialect=_DIALECT, expression_metadata=_RESULTS)
     result = typed.selects[0]
     for node in list(result.find_all(exp.Column)):
         node.set("table", None)

@@ -32,8 +32,12 @@ _TYPES = {"a": "decimal(10,2)", "b": "decimal(5,3)", "n": "int", "big": "decimal
         ("AVG(a)", "decimal(14,6)"),
         ("COALESCE(a, b)", "decimal(11,3)"),
         ("CASE WHEN n > 0 THEN a ELSE 0 END", "decimal(10,2)"),
-        ("ROUND(a, 1)", "unknown"),
-        ("COALESCE(ROUND(a, 1), ABS(a))", "unknown"),
+        ("ROUND(a, 1)", "decimal(10,1)"),
+        ("ROUND(a, 2)", "decimal(11,2)"),
+        ("ROUND(a, n)", "unknown"),
+        ("CEIL(a)", "decimal(9,0)"),
+        ("CASE WHEN n > 0 THEN a + x END", "double"),
+        ("COALESCE(ROUND(a, 1), ABS(a))", "decimal(11,2)"),
     ],
 )
 def test_the_type_of_decimal_arithmetic(sql: str, wanted: str) -> None:

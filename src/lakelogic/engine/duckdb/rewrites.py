@@ -274,7 +274,7 @@ NAMED: dict[str, Rewrite] = {
     "SOME": lambda node: call("bool_or", *node.expressions),
     "MAP_VALUES": lambda node: call("map_values", *node.expressions),
     "BTRIM": lambda node: call("trim", *node.expressions),
-    "OCTET_LENGTH": lambda node: call("strlen", *node.expressions),
+    "OCTET_LENGTH": lambda node: exp.cast(call("strlen", *node.expressions), "int"),
     "TRY_URL_DECODE": lambda node: call("ll_url_decode", *node.expressions),
     "DATE_PART": lambda node: extract_date(exp.Extract(this=exp.var(node.expressions[0].name), expression=node.expressions[1])),
     **{name: (lambda node: node) for name in (

@@ -95,6 +95,13 @@ def decimal_divide(left: str, right: str, precision: int, scale: int) -> str | N
     return format(value, "f") if value.adjusted() < precision - scale else None
 
 
+def decimal_multiply(left: str, right: str, precision: int, scale: int) -> str | None:
+    """The exact product, rounded half up to the result's scale."""
+    wide = Context(prec=120, rounding=ROUND_HALF_UP)
+    value = wide.multiply(Decimal(left), Decimal(right)).quantize(Decimal(1).scaleb(-scale), context=wide)
+    return format(value, "f") if value.adjusted() < precision - scale else None
+
+
 def round_double(text: str, digits: int) -> str:
     """Spark rounds a double half up on its shortest decimal text."""
     if text in {"nan", "inf", "-inf"}:
@@ -132,6 +139,7 @@ CALLS: dict[str, tuple[Callable[..., object], tuple[str, ...], str]] = {
     "ll_full_lower": (lower, ("VARCHAR",), "VARCHAR"),
     "ll_initcap": (initcap, ("VARCHAR",), "VARCHAR"),
     "ll_decimal_divide": (decimal_divide, ("VARCHAR", "VARCHAR", "INTEGER", "INTEGER"), "VARCHAR"),
+    "ll_decimal_multiply": (decimal_multiply, ("VARCHAR", "VARCHAR", "INTEGER", "INTEGER"), "VARCHAR"),
     "ll_round_double": (round_double, ("VARCHAR", "INTEGER"), "VARCHAR"),
     "ll_without_nulls": (without_nulls, ("VARCHAR",), "VARCHAR"),
     "ll_variant_get": (variant_get, ("VARCHAR", "VARCHAR"), "VARCHAR"),

@@ -46,11 +46,16 @@ def _arithmetic(symbol: str, operator: Operator, exact: Callable[[Decimal, Decim
             return _decimal(symbol, operator, exact, left, right, value_of)
         if is_floating(wanted):
             sides = [cast(side, wanted, value_of.guard).expr for side in (left, right)]
-            return Value(operator(*sides), wanted)
+            return Value(_without_negative_zero(operator(*sides)) if symbol == "+" else operator(*sides), wanted)
         wide = pl.Int128 if wanted == pl.Int64 else pl.Int64
         return Value(operator(left.expr.cast(wide), right.expr.cast(wide)).cast(wanted, strict=False), wanted)
 
     return compiled
+
+
+def _without_negative_zero(total: pl.Expr) -> pl.Expr:
+    """Polars drops `+ 0` from a query, and with it that -0.0 + 0 is 0.0."""
+    return pl.when(total == 0).then(0.0).otherwise(total)
 
 
 def _require_numbers(left: Value, right: Value, node: exp.Expr) -> None:
@@ -121,7 +126,8 @@ def _divide(node: exp.Expr, value_of: Compile) -> Value:
     if any(map(is_decimal, types)) and not any(map(is_floating, types)):
         return quotient(left, right, value_of)
     top, bottom = cast(left, _DOUBLE).expr, cast(right, _DOUBLE).expr
-    return Value(top / pl.when(bottom != 0).then(bottom), _DOUBLE)
+    # By one number for all rows Polars multiplies with its reciprocal, which is another number in the last digit.
+    return Value(top / pl.when((bottom != 0) & top.is_not_null()).then(bottom), _DOUBLE)
 
 
 def _whole_divide(node: exp.Expr, value_of: Compile) -> Value:
@@ -280,7 +286,7 @@ def _round(node: exp.Expr, value_of: Compile) -> Value:
     if is_decimal(value.type):
         precision, scale = decimal_size(value.type)
         kept = min(max(digits, 0), scale)
-        wanted = decimal_of(max(precision - scale + kept + (1 if kept < scale else 0), 1), kept)
+        wanted = decimal_of(min(precision - scale + kept + 1, 38), kept)
         if digits < 0:
             raise refused(node)
         return rescale(value, wanted, value_of.guard)
