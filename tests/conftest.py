@@ -43,10 +43,11 @@ _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.fact
 
 @pytest.fixture(scope="session")
 def spark_session(spark_settings: Settings) -> Iterator[Any]:
-    """The one Spark session of this test process."""
+    """The one Spark session of this test process; `make connect` names a server for it."""
     from lakelogic.engine.spark.session import close_session, open_session
 
-    session = open_session(spark_settings, master="local[2]", conf=_INTERPRETED)
+    remote = os.environ.get("LAKELOGIC_TEST_REMOTE")
+    session = open_session(spark_settings, master="local[2]", remote=remote, conf=_INTERPRETED)
     yield session.spark
     close_session(session)
 

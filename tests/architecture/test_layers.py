@@ -95,3 +95,9 @@ def test_planning_asks_nobody() -> None:
         if asked.match(line)
     ]
     assert found == []
+
+
+def test_only_one_module_knows_the_bridge_to_a_jvm() -> None:
+    # A client of Spark Connect has neither a JVM nor that package, and does the same work.
+    named = [str(path.relative_to(SOURCE)) for path in modules() if "py4j" in path.read_text(encoding="utf-8")]
+    assert named == ["core/jvm.py"]

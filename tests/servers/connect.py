@@ -1,4 +1,7 @@
-"""A Spark Connect server of our own, with Delta, on a free port of this machine."""
+"""A Spark Connect server of our own, with Delta, on a free port of this machine.
+
+    python -m tests.servers.connect pytest tests/cases -k spark      the command's Spark is that server
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,16 @@ import os
 import signal
 import socket
 import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
+
+from lakelogic.core.settings import read_settings
 
 START_TIMEOUT_S = 120
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -61,3 +68,15 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
                 return
         time.sleep(0.2)
     raise TimeoutError(log.read_text()[-2000:])
+
+
+def main() -> int:
+    """Run a command whose tests find the server by the environment."""
+    with tempfile.TemporaryDirectory() as folder:
+        with start_server(read_settings(os.environ).jars, Path(folder)) as address:
+            environment = {**os.environ, "LAKELOGIC_TEST_REMOTE": address}
+            return subprocess.run([sys.executable, "-m", *sys.argv[1:]], env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

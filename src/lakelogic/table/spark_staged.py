@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from lakelogic.core.errors import RunError
+from lakelogic.core.jvm import jvm_errors
 from lakelogic.plan.files import StagedFile
 from lakelogic.plan.model import DELETE_COLUMN, HELPER_COLUMNS, Column
 from lakelogic.table.adopt import find_commit, find_table
@@ -69,12 +70,11 @@ def committed(path: str, commit_id: CommitId) -> Commit:
 @contextmanager
 def spark_errors(what: str) -> Iterator[None]:
     """Translate Spark's exceptions; their text may quote row values, so only the condition's name is kept."""
-    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         yield
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, *jvm_errors()) as error:
         condition = error.getCondition() if isinstance(error, PySparkException) else None
         condition = condition or _condition(str(error)) or type(error).__name__
         raise RunError(

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from lakelogic.core.errors import CapabilityError, RunError
+from lakelogic.core.jvm import jvm_errors
 
 # Messages of these name columns, tables and paths only; all others may quote a row's values.
 _SAFE = (AnalysisException, ParseException)
@@ -31,7 +31,7 @@ def translated(doing: str) -> Iterator[None]:
         yield
     except PySparkException as error:
         raise _translate(error, doing) from error
-    except Py4JError as error:
+    except jvm_errors() as error:
         raise RunError(f"Spark failed while {doing}: {_java_class(error)}", code="LL487") from error
 
 
@@ -53,6 +53,6 @@ def _first_sentence(error: PySparkException) -> str:
     return re.sub(r"\s*(SQLSTATE: \w+)?\s*;?\s*(line \d+.*)?$", "", first)[:400]
 
 
-def _java_class(error: Py4JError) -> str:
+def _java_class(error: Exception) -> str:
     java = getattr(error, "java_exception", None)
     return str(java.getClass().getName()) if java is not None else type(error).__name__

@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from lakelogic.engine.spark.failures import translated
@@ -42,6 +41,8 @@ def join_given(conf: Mapping[str, str]) -> SparkSession:
 
 
 def _delta_settings() -> dict[str, str]:
+    from pyspark import SparkConf  # not in a client without a JVM
+
     submitted = SparkConf()
     named = submitted.get(_EXTENSIONS, "") or ""
     found = {} if submitted.contains(_CATALOG) else {_CATALOG: _DELTA[_CATALOG]}

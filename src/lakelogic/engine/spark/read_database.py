@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from lakelogic.core.database_url import DatabaseUrl, Kind, jdbc_address
 from lakelogic.core.errors import CapabilityError
+from lakelogic.core.jvm import jvm_errors
 from lakelogic.core.slices import Bounds, DatabaseSlice
 from lakelogic.engine.protocol import DatabaseRead
 from lakelogic.engine.spark.lines import Source
@@ -84,7 +84,7 @@ def _load(spark: SparkSession, read: DatabaseRead, sql: str, columns: Sequence[C
     parts = list(read.split.conditions) if read.split else ["1 = 1"]
     try:
         return spark.read.jdbc(jdbc_address(read.url), f"({sql}) source", predicates=parts, properties=properties)
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, *jvm_errors()) as error:
         if "ClassNotFoundException" in str(error) or "No suitable driver" in str(error):
             raise CapabilityError(
                 f"this Spark has no JDBC driver for {read.url.kind} ({driver.java_class})",

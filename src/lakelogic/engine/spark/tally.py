@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation
 
+from lakelogic.core.jvm import jvm_errors
 from lakelogic.engine.spark.remote import is_remote
 
 
@@ -34,7 +34,7 @@ class Tally:
     def read(self, delivered: Delivered) -> dict[str, int]:
         try:
             seen = delivered.numbers[self.name] if is_remote(self.relation) else self.observation.get
-        except (KeyError, Py4JError, PySparkException):
+        except (KeyError, PySparkException, *jvm_errors()):
             # The optimizer proved that no row can reach the output and cut the relation out of the job.
             seen = self._count_again()
         if delivered.repeated:

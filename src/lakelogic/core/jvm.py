@@ -1,0 +1,12 @@
+"""Errors of a JVM in this process; a client of Spark Connect has none, and not the package that talks to one."""
+
+from __future__ import annotations
+
+
+def jvm_errors() -> tuple[type[Exception], ...]:
+    """What a call into the JVM raises; nothing where there is none."""
+    try:
+        from py4j.protocol import Py4JError  # noqa: PLC0415  # importing the package must not import an engine
+    except ImportError:
+        return ()
+    return (Py4JError,)
