@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup jars demo demo-cdc test check lint bench docs laws templates clean
+.PHONY: help setup jars demo demo-cdc test check lint bench docs laws templates connect cluster clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -65,6 +65,12 @@ templates: $(VENV)/.installed  ## Run the templates of Airflow, Dagster and Pref
 laws: export LAKELOGIC_LAW_EXAMPLES ?= 400
 laws: setup  ## Only the laws: ledger, rules and commit protocol under random input and kills
 	@$(PYTEST) tests/laws tests/faults
+
+connect: setup  ## Run the cases of tests/cases with a Spark Connect server as their Spark
+	@$(BIN)/python -m tests.servers.connect pytest tests/cases -k spark
+
+cluster: setup  ## A checked load of 20 million rows on a master and two workers, one of them killed in the middle
+	@$(BIN)/python benchmarks/cluster.py
 
 bench: setup  ## Measure everything that docs/benchmarks.md shows, and write it again (an hour; QUICK=--quick: minutes)
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all,dev,bench]'

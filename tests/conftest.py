@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,17 @@ def spark_session(spark_settings: Settings) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def compiled(spark_session: Any) -> Iterator[Any]:
     """The session, with plans compiled as they are outside of tests."""
+    with compiled_plans(spark_session):
+        yield spark_session
+
+
+@contextmanager
+def compiled_plans(session: Any) -> Iterator[None]:
+    """Compile plans inside the block."""
     for name, value in _COMPILED.items():
-        spark_session.conf.set(name, value)
-    yield spark_session
-    for name, value in _INTERPRETED.items():
-        spark_session.conf.set(name, value)
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in _INTERPRETED.items():
+            session.conf.set(name, value)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
+from tests.conftest import compiled_plans
 
 ENGINES = ("duckdb", "polars", pytest.param("spark", marks=pytest.mark.spark))
 
@@ -15,6 +18,15 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def session(engine: str, request: pytest.FixtureRequest) -> Any:
-    """The Spark session that all cases share; None for engines that need none."""
-    return request.getfixturevalue("compiled") if engine == "spark" else None
+def session(engine: str, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """The Spark session that all cases share; None for engines that need none.
+
+    A case with several runs is about what tables keep; its few values are computed by plans that are not compiled.
+    """
+    if engine != "spark":
+        yield None
+        return
+    spark = request.getfixturevalue("spark_session")
+    case = request.node.callspec.params.get("case")
+    with compiled_plans(spark) if case is None or len(case.runs) == 1 else nullcontext():
+        yield spark

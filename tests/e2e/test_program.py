@@ -128,16 +128,3 @@ def test_explain_shows_steps_and_sql(shell: Any, shop: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "LOWER(TRIM(email))" in done.stdout
     assert json.loads(shell("lakelogic explain shop/contract.yaml --output json").stdout)
-
-
-@pytest.mark.slow
-@pytest.mark.spark
-def test_the_quickstart_runs_on_spark(shell: Any, spark_ready: bool) -> None:
-    if not spark_ready:
-        pytest.skip("Spark is not set up; `lakelogic doctor` says what is missing")
-    done = shell("lakelogic run examples/quickstart/contract.yaml --output json")
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
-    assert result["counts"] == {"read": 14, "accepted": 5, "quarantined": 7}
-    # One test order was filtered out, one older copy of an order dropped.
-    assert sum(line["removed"] for line in result["ledger"] if line["step"] != "read") == 2

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.faults.support import Estate, visible
+from tests.faults.support import Estate, killed_in_process, visible
 
 from lakelogic.table.history_store import store_path
 
-# Two runs in processes of their own, which start Spark, and seven in this one.
+# One run in a process of its own, which starts Spark, and eight in this one.
 pytestmark = [pytest.mark.kill, pytest.mark.spark, pytest.mark.timeout(900)]
 
 CONTRACT = """\
@@ -43,37 +43,40 @@ def _estate(folder: Path, spark: Any) -> Estate:
     return estate
 
 
-def _run(estate: Estate, *, kill_at: str | None) -> None:
-    """Run, after a run that was killed at a point."""
-    if kill_at is not None:
-        process = estate.start(LAKELOGIC_FAULT=kill_at)
-        _, errors = process.communicate(timeout=400)
-        assert process.returncode == -signal.SIGKILL, errors.decode()[-2000:]
-    estate.run()
+def _killed(estate: Estate, point: str) -> None:
+    process = estate.start(LAKELOGIC_FAULT=point)
+    _, errors = process.communicate(timeout=400)
+    assert process.returncode == -signal.SIGKILL, errors.decode()[-2000:]
 
 
-def _feed(estate: Estate, kills: tuple[str | None, str | None]) -> dict[str, Any]:
+def _feed(estate: Estate, monkeypatch: pytest.MonkeyPatch | None = None) -> dict[str, Any]:
+    """Three batches; with a patch at hand, the second is killed for good, and the third is left by an exception."""
     estate.drop("first.csv", FIRST)
     estate.run()
     estate.drop("second.csv", SECOND)
-    _run(estate, kill_at=kills[0])
+    if monkeypatch is not None:
+        _killed(estate, "after_history_files")
+    estate.run()
     estate.drop("third.csv", THIRD)
-    _run(estate, kill_at=kills[1])
+    if monkeypatch is not None:
+        with killed_in_process("after_target_commit", monkeypatch):
+            estate.run()
+    estate.run()
     assert estate.run().status == "no_new_data"
     return visible(estate)
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory, spark_session: Any) -> dict[str, Any]:
-    return _feed(_estate(tmp_path_factory.mktemp("calm") / "estate", spark_session), (None, None))
+    return _feed(_estate(tmp_path_factory.mktemp("calm") / "estate", spark_session))
 
 
 def test_killed_runs_leave_the_history_that_undisturbed_ones_leave(
-    tmp_path: Path, undisturbed: dict[str, Any], spark_session: Any
+    tmp_path: Path, undisturbed: dict[str, Any], spark_session: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One batch has remembered its rows and written its files, but not committed them; the next has committed them."""
     estate = _estate(tmp_path / "killed", spark_session)
-    assert _feed(estate, ("after_history_files", "after_target_commit")) == undisturbed
+    assert _feed(estate, monkeypatch) == undisturbed
     assert sum(undisturbed["target"].values()) == 8
     target = estate.folder / "lake" / "orders"
     left = [path.name for path in target.iterdir() if path.name.startswith("merge-")]

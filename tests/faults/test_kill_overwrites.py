@@ -1,13 +1,11 @@
 """A run that replaces rows and is killed on Spark leaves, once it is finished, what an undisturbed run leaves.
 
-Most kills leave the process alive (`killed_in_process`); `test_a_reconcile_that_is_really_killed_heals` ends one for
-good.
+The kills leave the process alive (`killed_in_process`); those of test_kill.py and test_kill_history.py end it for good.
 """
 
 from __future__ import annotations
 
 import json
-import signal
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -145,17 +143,3 @@ def test_a_killed_overwrite_heals(
         assert set(_committed(path).values()) == {1}, path
     # The first batch, and twice for each point: the killed one and that of the run which finished it.
     assert sorted(_committed(f"{_target(estate)}_quarantine")) == list(range(1, 8))
-
-
-def test_a_reconcile_that_is_really_killed_heals(tmp_path: Path, spark_session: Any) -> None:
-    estate = Estate(tmp_path, "spark", spark_session)
-    estate.contract.write_text(_CONTRACT.format(more=SITUATIONS["reconcile"].more))
-    _drop(estate, BATCHES[0], bad=False)
-    estate.run()
-    _drop(estate, BATCHES[2], bad=False)
-    process = estate.start(LAKELOGIC_FAULT="after_target_commit")
-    _, errors = process.communicate(timeout=240)
-    assert process.returncode == -signal.SIGKILL, errors.decode()[-2000:]
-    estate.run()
-    assert _rows(estate) == [("5", "3", "2026-03-02")]
-    assert set(_committed(_target(estate)).values()) == {1}

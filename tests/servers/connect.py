@@ -1,6 +1,6 @@
 """A Spark Connect server of our own, with Delta, on a free port of this machine.
 
-    python -m tests.servers.connect pytest tests/cases -k spark      the command's Spark is that server
+python -m tests.servers.connect pytest tests/cases -k spark      the command's Spark is that server
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
 
 def main() -> int:
     """Run a command whose tests find the server by the environment."""
-    with tempfile.TemporaryDirectory() as folder:
-        with start_server(read_settings(os.environ).jars, Path(folder)) as address:
-            environment = {**os.environ, "LAKELOGIC_TEST_REMOTE": address}
-            return subprocess.run([sys.executable, "-m", *sys.argv[1:]], env=environment, check=False).returncode
+    jars = read_settings(os.environ).jars
+    with tempfile.TemporaryDirectory() as folder, start_server(jars, Path(folder)) as address:
+        environment = {**os.environ, "LAKELOGIC_TEST_REMOTE": address}
+        return subprocess.run([sys.executable, "-m", *sys.argv[1:]], env=environment, check=False).returncode
 
 
 if __name__ == "__main__":

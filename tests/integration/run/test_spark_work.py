@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from lakelogic import DataProcessor
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("compiled")]
 
 ROWS = 2000
+QUICKSTART = Path(__file__).resolve().parents[3] / "examples" / "quickstart"
 
 
 @pytest.mark.parametrize("rules", [1, 40])
@@ -28,6 +30,14 @@ def test_a_text_source_is_scanned_once_however_many_rules(rules: int, tmp_path: 
     assert jobs <= 3, f"{jobs} jobs"
     # Spark counts a little beyond each split's end; a second scan would be twice the size.
     assert size * 0.5 < scanned < size * 1.5, f"{scanned} bytes read of {size}"
+
+
+def test_the_quickstart_gives_what_its_readme_says(tmp_path: Path, spark_session: Any) -> None:
+    shutil.copytree(QUICKSTART, tmp_path / "quickstart", ignore=shutil.ignore_patterns("lake"))
+    result = DataProcessor(tmp_path / "quickstart" / "contract.yaml", spark=spark_session).run()
+    assert (result.counts.read, result.counts.accepted, result.counts.quarantined) == (14, 5, 7)
+    # One test order was filtered out, one older copy of an order dropped.
+    assert sum(step.removed for step in result.ledger if step.step != "read") == 2
 
 
 def test_good_rows_only_need_one_job(tmp_path: Path, spark_session: Any) -> None:
