@@ -6,7 +6,6 @@ import shlex
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import util
@@ -15,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from deltalake import DeltaTable
 
 from lakelogic.record.run_log import RunRecord, read_runs
@@ -112,12 +110,6 @@ class Estate:
         assert old in text
         file.write_text(text.replace(old, new), encoding="utf-8")
 
-    def leave_to_duckdb(self, *folders: str) -> None:
-        """Say in the contracts of some folders that DuckDB runs them."""
-        for folder in folders:
-            for file in (self.example / "contracts" / folder).glob("[!_]*.yaml"):
-                file.write_text(file.read_text(encoding="utf-8") + "engine: duckdb\n", encoding="utf-8")
-
     def column(self, table: str, name: str) -> list[Any]:
         """The values of one column."""
         path = self.example / "output" / "lakehouse" / table
@@ -151,38 +143,3 @@ def generator() -> Any:
     module = util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def without_merges(estate: Estate) -> None:
-    """The silver tables as tables that are made whole, so that a run depends on no run before."""
-    silver = estate.example / "contracts" / "insurance" / "silver"
-    newest = {"customers": ("customer_id", ["updated_at desc"]), "policies": ("policy_id", ["updated_at desc"])}
-    for name, (key, order) in {**newest, "claims": ("claim_id", ["changed_at desc", "seq desc"])}.items():
-        file = silver / f"{name}.yaml"
-        contract = _as_written(yaml.safe_load(file.read_text(encoding="utf-8")))
-        target = contract["materialization"]["target_path"]
-        contract["materialization"] = {"strategy": "overwrite", "target_path": target}
-        contract["source"] = {"path": contract["source"]["path"], "format": "delta"}
-        steps = contract.setdefault("transformations", [])
-        steps += [{"deduplicate": {"on": [key], "order_by": order}}, *_made(name)]
-        if name == "claims":
-            contract["model"]["fields"] += [{"name": "op", "type": "string"}, {"name": "seq", "type": "long"}]
-        file.write_text(yaml.safe_dump(contract, sort_keys=False), encoding="utf-8")
-
-
-def _as_written(node: Any) -> Any:
-    """YAML takes the key `on` for the truth."""
-    if isinstance(node, dict):
-        return {"on" if key is True else key: _as_written(value) for key, value in node.items()}
-    return [_as_written(item) for item in node] if isinstance(node, list) else node
-
-
-def _made(name: str) -> list[Mapping[str, str]]:
-    history = (
-        "customer_id AS customer_sk, TRUE AS is_current, updated_at AS valid_from, "
-        "TIMESTAMP '9999-12-31 00:00:00' AS valid_to, 1 AS version"
-    )
-    return {
-        "customers": [{"sql": history, "phase": "post"}],
-        "claims": [{"sql": "op = 'D' AS is_deleted", "phase": "post"}],
-    }.get(name, [])

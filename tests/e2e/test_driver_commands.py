@@ -1,6 +1,6 @@
 """The commands that the driver's documentation shows, as it shows them, over the insurance example.
 
-What they do does not hang on the engine, so they run on DuckDB; `test_driver_commands_spark.py` has those that do.
+What they do does not hang on the engine, so they run on DuckDB; `make demo` runs the example on Spark.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from tests.e2e.insurance_estate import (
     Estate,
     copy_estate,
     generator,
-    without_merges,
 )
 
 from lakelogic.contract import load_contract
@@ -42,7 +41,6 @@ POLICY = "extract_date,policy_id,customer_id,product,start_date,end_date,premium
 def estate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Estate:
     monkeypatch.setenv("LAKELOGIC_ENGINE", "duckdb")
     copied = copy_estate(tmp_path, monkeypatch)
-    without_merges(copied)
     generator().generate(copied.landing, scale=0.05)
     return copied
 

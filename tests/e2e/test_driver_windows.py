@@ -1,4 +1,4 @@
-"""The insurance example on Spark, with its history, its merge and its change events, run for windows."""
+"""The insurance example with its history, its merge and its change events, run for windows."""
 
 from __future__ import annotations
 
@@ -13,19 +13,15 @@ CLAIM = "extract_date,op,seq,claim_id,policy_id,incident_date,reported_on,amount
 
 
 @pytest.fixture
-def estate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark_session: Any, spark_settings: Any) -> Estate:
-    monkeypatch.setenv("LAKELOGIC_MASTER", "local[2]")  # the session of this process
-    monkeypatch.setenv("LAKELOGIC_JARS", str(spark_settings.jars))
+def estate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Estate:
+    monkeypatch.setenv("LAKELOGIC_ENGINE", "duckdb")
     copied = copy_estate(tmp_path, monkeypatch)
     generator().generate(copied.landing, scale=0.05)
     return copied
 
 
 @pytest.mark.slow
-@pytest.mark.spark
 def test_windows_over_an_estate_of_mixed_tables_change_their_own_rows_only(estate: Estate) -> None:
-    # Only what DuckDB cannot do needs Spark, and time; `make demo` runs all of it there.
-    estate.leave_to_duckdb("shared/reference", "insurance/bronze", "insurance/gold", "insurance/warehouse")
     assert estate.run(BASIC) == 0
     whole = estate.tables()
     assert len(whole) == 13 and all(whole.values())
