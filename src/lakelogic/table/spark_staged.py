@@ -74,7 +74,7 @@ def spark_errors(what: str) -> Iterator[None]:
 
     try:
         yield
-    except (PySparkException, *jvm_errors()) as error:
+    except jvm_errors(PySparkException) as error:
         condition = error.getCondition() if isinstance(error, PySparkException) else None
         condition = condition or _condition(str(error)) or type(error).__name__
         raise RunError(

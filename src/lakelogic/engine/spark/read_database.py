@@ -84,7 +84,7 @@ def _load(spark: SparkSession, read: DatabaseRead, sql: str, columns: Sequence[C
     parts = list(read.split.conditions) if read.split else ["1 = 1"]
     try:
         return spark.read.jdbc(jdbc_address(read.url), f"({sql}) source", predicates=parts, properties=properties)
-    except (PySparkException, *jvm_errors()) as error:
+    except jvm_errors(PySparkException) as error:
         if "ClassNotFoundException" in str(error) or "No suitable driver" in str(error):
             raise CapabilityError(
                 f"this Spark has no JDBC driver for {read.url.kind} ({driver.java_class})",

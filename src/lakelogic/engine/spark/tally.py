@@ -34,7 +34,7 @@ class Tally:
     def read(self, delivered: Delivered) -> dict[str, int]:
         try:
             seen = delivered.numbers[self.name] if is_remote(self.relation) else self.observation.get
-        except (KeyError, PySparkException, *jvm_errors()):
+        except jvm_errors(KeyError, PySparkException):
             # The optimizer proved that no row can reach the output and cut the relation out of the job.
             seen = self._count_again()
         if delivered.repeated:
