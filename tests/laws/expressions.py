@@ -75,7 +75,7 @@ class Expressions:
             return self._one("c", "1.5", "-0.05", "c", "c")
         x = lambda: self._decimal(depth - 1)  # noqa: E731
         return self._one(
-            f"({x()} + {x()})", f"({x()} - {x()})", f"({x()} / {x()})", f"round({x()}, 1)",
+            f"({x()} + {x()})", f"({x()} - {x()})", f"({x()} / {x()})", f"round({x()}, 1)", f"({x()} * {x()})",
             f"abs({x()})", f"coalesce({x()}, {x()})", f"CAST({self._text(depth - 1)} AS DECIMAL(12,3))",
             f"({x()} + {self._whole(0)})", f"CAST({self._whole(depth - 1)} AS DECIMAL(20,2))", f"({x()} % {x()})",
         )  # fmt: skip

@@ -23,7 +23,7 @@ from lakelogic.core.settings import Settings
 from lakelogic.run.processor import DataProcessor
 from lakelogic.testing.rows import plain
 
-EXAMPLES = int(os.environ.get("LAKELOGIC_LAW_EXAMPLES", "40")) // 5
+EXAMPLES = int(os.environ.get("LAKELOGIC_LAW_EXAMPLES", "40")) // 10
 ROWS, RULES = 24, 8
 _STEPS = (
     {"filter": "i > 0 OR s IS NULL"}, {"deduplicate": ["s", "b"]}, {"trim": ["s"]}, {"upper": ["s"]},

@@ -1,0 +1,91 @@
+"""Many small contracts by chance as one: each has rows of its own, one rule and one derived column over them.
+
+What a run costs beside the rows is paid once for all of them, so that hundreds can be compared in a minute.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import yaml
+from tests.laws.expressions import TYPES, Expressions, make_rows
+
+from lakelogic.core.clock import FixedClock
+from lakelogic.core.errors import CapabilityError, LakeLogicError
+from lakelogic.core.settings import Settings
+from lakelogic.run.processor import DataProcessor
+from lakelogic.table.sample import read_rows
+from lakelogic.testing.rows import plain
+
+ROWS = 12
+REFUSED = "refused"
+_DERIVED = ("whole", "number", "decimal", "text", "boolean", "date", "moment")
+_HIDDEN = {"_lakelogic_run_id", "_lakelogic_id", "_lakelogic_source"}
+
+
+@dataclass(frozen=True)
+class Small:
+    """A contract of one rule and one derived column, and its rows."""
+
+    rule: str
+    derived: str
+    rows: tuple[dict[str, str], ...]
+
+
+def make_small(random: Random) -> Small:
+    make = Expressions(random)
+    return Small(make.of("boolean"), make.of(random.choice(_DERIVED)), tuple(make_rows(random, ROWS)))
+
+
+def outcome(smalls: Sequence[Small], engine: str, folder: Path, *, spark: Any = None) -> dict[int, str] | str:
+    """What each of the contracts comes to, as text; or how it ends for all of them."""
+    _write(smalls, folder)
+    clock = FixedClock(datetime.fromisoformat("2026-03-28T12:00:00+00:00"))
+    with DataProcessor(folder / "contract.yaml", engine, spark, settings=Settings(), clock=clock) as processor:
+        try:
+            result = processor.run()
+        except CapabilityError:
+            return REFUSED
+        except LakeLogicError as error:
+            return f"failed: {error.problem.code}"
+    failed = {rule.name: rule.failed for rule in result.rules}
+    good, bad = read_rows(str(folder / "out")).rows, read_rows(str(folder / "out_quarantine")).rows
+    told = {}
+    for number in range(len(smalls)):
+        kept = [_told({name: row[name] for name in (*TYPES, f"x{number}")}) for row in good if row["g"] == number]
+        # The quarantine has what was read, so that there the number is a text.
+        lost = [_told({n: v for n, v in row.items() if n not in _HIDDEN}) for row in bad if row["g"] == str(number)]
+        told[number] = json.dumps([sorted(kept), sorted(lost), failed.get(f"r{number}")], ensure_ascii=False)
+    return told
+
+
+def _told(row: dict[str, Any]) -> str:
+    return json.dumps({name: plain(value) for name, value in row.items()}, sort_keys=True, ensure_ascii=False)
+
+
+def _write(smalls: Sequence[Small], folder: Path) -> None:
+    derived = [f"CASE WHEN g = {n} THEN {small.derived} END AS x{n}" for n, small in enumerate(smalls)]
+    contract = {
+        "version": "1.0.0",
+        "dataset": "batch",
+        "source": {"path": "input.csv"},
+        "model": {"fields": [{"name": "g", "type": "int"}, *({"name": n, "type": t} for n, t in TYPES.items())]},
+        "transformations": [{"sql": f"SELECT *, {', '.join(derived)} FROM source", "phase": "post"}],
+        "quality": {
+            "row_rules": [{"name": f"r{n}", "sql": f"g <> {n} OR {small.rule}"} for n, small in enumerate(smalls)]
+        },
+        "materialization": {"strategy": "overwrite", "target_path": "out"},
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "contract.yaml").write_text(yaml.safe_dump(contract, sort_keys=False), encoding="utf-8")
+    with (folder / "input.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, ["g", *TYPES], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({"g": n, **row} for n, small in enumerate(smalls) for row in small.rows)
