@@ -98,7 +98,7 @@ class Estate:
         """What the run log has of a dataset, the newest first."""
         folders = (self.example / "output" / "lakehouse").glob("*/_lakelogic")
         found = (read_runs(str(folder), dataset=dataset, limit=None) for folder in folders)
-        return sorted((run for runs in found for run in runs), key=lambda run: run.run_id, reverse=True)
+        return sorted((run for runs in found for run in runs), key=lambda run: run.started_at, reverse=True)
 
     def version(self, table: str) -> int:
         return DeltaTable(str(self.example / "output" / "lakehouse" / table)).version()

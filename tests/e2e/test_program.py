@@ -76,9 +76,12 @@ def test_a_mistake_in_the_contract_is_2(shell: Any, shop: Path) -> None:
 
 
 def test_what_the_engine_cannot_do_is_3(shell: Any, shop: Path) -> None:
-    merge = "--set materialization.strategy=merge --set materialization.primary_key=customer_id"
-    done = shell(f"{RUN} {merge}")
+    contract = shop / "contract.yaml"
+    step = '\n  - derive: { digest: "xxhash64(customer_id)" }'
+    contract.write_text(contract.read_text().replace("\ntransformations:", f"\ntransformations:{step}"))
+    done = shell(RUN)
     assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
+    assert "xxhash64" in done.stderr
 
 
 def test_a_missing_source_is_an_error_of_the_run(shell: Any, shop: Path) -> None:
