@@ -27,9 +27,11 @@ from lakelogic.core.window import window_of_days
 
 pytestmark = pytest.mark.kill
 
-# Spark needs a JVM per process that is killed, so there it is the points between which something is published; all
-# others are left by an exception. DuckDB is quick: every point, and any moment. Thirty processes are killed in all.
+# Spark needs a JVM per process that is killed, so there it is two points between which something is published; others
+# are left by an exception. DuckDB is quick: every point, and any moment. Thirty processes are killed in all.
 MOMENTS_S = [round(random.Random(seed).uniform(0.3, 2.5), 2) for seed in range(12)]
+# All other points lie between steps that every engine shares.
+AFTER_SPARK = ("after_stage", "after_quarantine_files", "before_target_commit", "after_target_commit", "after_run_log")
 SPARK_KILLS = [("append", "after_target_commit"), ("merge", "after_quarantine_commit")]
 
 
@@ -132,10 +134,11 @@ def test_a_merge_without_spark_that_is_left_at_any_point_heals(
 
 
 @pytest.mark.spark
-def test_a_run_on_spark_that_is_left_at_any_point_heals(
+def test_a_run_on_spark_that_is_left_where_spark_has_worked_heals(
     tmp_path: Path, spark_session: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _leave_at_every_point(make_estate(tmp_path / "left", "spark", "merge", spark_session), "merge", monkeypatch)
+    estate = make_estate(tmp_path / "left", "spark", "merge", spark_session)
+    _leave_at_every_point(estate, "merge", monkeypatch, AFTER_SPARK)
 
 
 def test_killed_merge_on_duckdb_heals(tmp_path: Path, undisturbed: Any) -> None:

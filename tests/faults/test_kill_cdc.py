@@ -57,12 +57,21 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("point", ["after_deletes_commit", "after_target_commit"])
-def test_killed_change_events_heal(point: str, tmp_path: Path, undisturbed: Any, spark_session: Any) -> None:
+def test_killed_change_events_heal(tmp_path: Path, undisturbed: Any, spark_session: Any) -> None:
     estate = _estate(tmp_path / "killed", "spark", spark_session)
-    process = estate.start(LAKELOGIC_FAULT=point)
+    process = estate.start(LAKELOGIC_FAULT="after_deletes_commit")
     _, errors = process.communicate(timeout=240)
     assert process.returncode == -signal.SIGKILL, errors.decode()[-2000:]
+    _assert_healed(estate, undisturbed)
+
+
+@pytest.mark.spark
+def test_change_events_left_after_their_commit_on_spark_heal(
+    tmp_path: Path, undisturbed: Any, spark_session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    estate = _estate(tmp_path / "left", "spark", spark_session)
+    with killed_in_process("after_target_commit", monkeypatch):
+        estate.run()
     _assert_healed(estate, undisturbed)
 
 
