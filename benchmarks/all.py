@@ -133,7 +133,7 @@ def main() -> None:
     from scaling import render
 
     write_page(results, options.page)
-    if {"checked_load", "costs", "validate", "estate_50"} <= set(results["parts"]):
+    if {"checked_load", "costs", "validate"} <= set(results["parts"]):
         options.page.with_name("scaling.md").write_text(render(results), encoding="utf-8")
 
 

@@ -153,7 +153,7 @@ def peers(parts: Parts) -> Held:
 
 def memory(parts: Parts) -> Held:
     """The driver's peak at two sizes of the same load."""
-    name, bar = "driver process memory: ten times the rows", "flat"
+    name, bar = "driver process memory as rows grow", "flat"
     small, large = parts.get("same_rows"), parts.get("checked_load")
     if small is None or large is None or large["quick"] or small["quick"]:
         return Held(name, bar, "not measured", None, large["command"] if large else "")

@@ -32,17 +32,22 @@ python benchmarks/all.py --parts local  # one part again
 
 def write_page(results: dict[str, Any], page: Path) -> None:
     """Draw the pictures beside the page and write it."""
-    draw_all(results["parts"], page.parent / "images")
+    draw_all(full_size(results["parts"]), page.parent / "images")
     page.write_text(render(results, json.loads(PROFILES.read_text()) if PROFILES.exists() else {}), encoding="utf-8")
 
 
 def render(results: dict[str, Any], profiles: dict[str, str]) -> str:
     """The whole page. `profiles` explain bars that were missed, by their workload."""
-    parts = results["parts"]
+    parts = full_size(results["parts"])
     held = judge(parts)
     sections = [_head(parts), _bars(held), _missed(held, profiles), _peers(parts), _local(parts), _rules(parts),
                 _growth(parts), _estates(parts), _startup(parts), _tpch(parts), _machine(results)]  # fmt: skip
     return "\n".join(section for section in sections if section)
+
+
+def full_size(parts: dict[str, Any]) -> dict[str, Any]:
+    """What a small run gives shows that everything works, and is no figure for a page."""
+    return {name: part for name, part in parts.items() if not part["quick"]}
 
 
 def table(heads: list[str], rows: list[list[str]]) -> str:
@@ -168,5 +173,5 @@ def _machine(results: dict[str, Any]) -> str:
     rows = [[name, str(value)] for name, value in facts.items()]
     when = [[name, part["measured_at"] + (" (small)" if part["quick"] else ""), f"{part['took_s']:.0f} s"]
             for name, part in results["parts"].items()]  # fmt: skip
-    text = "\n## Where and when\n\nMedians of the rounds after a first one that is not counted. Local Spark.\n\n"
+    text = "\n## Where and when\n\nMedians of the rounds (`--repeat`) after a first one that is not counted.\n\n"
     return text + table(["", ""], rows) + "\n" + table(["part", "measured (UTC)", "took"], when)

@@ -22,6 +22,7 @@ HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "scaling.md"
 CSV_BYTES_PER_ROW = 131  # of the checked load's input
 DAY = 24 * 3600
+ESTATES = ("estate_300", "estate_50", "estate_1")  # the largest that was measured counts
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def costs(results: dict[str, Any]) -> Costs:
     csv = next(r for r in load["results"] if r["source"] == "csv" and r["name"] == "checked load")
     few, many = parts["costs"]["numbers"]["files"][0], parts["costs"]["numbers"]["files"][-1]
     commit = parts["costs"]["numbers"]["commits"]
-    estate = next(parts[name]["numbers"] for name in ("estate_300", "estate_50", "estate_1") if name in parts)
+    estate = next(parts[name]["numbers"] for name in ESTATES if name in parts)
     validate = parts["validate"]["numbers"][-1]
     return Costs(
         row_s=csv["median_s"] * cores / load["rows"],
@@ -125,6 +126,13 @@ def simulated(cost: Costs) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _caveat(parts: dict[str, Any]) -> str:
+    """Which coefficients come from small runs."""
+    used = ["checked_load", "costs", "validate", next(name for name in ESTATES if name in parts)]
+    small = [name for name in used if parts[name]["quick"]]
+    return f"\n**From small runs on a busy machine, so only a first idea: {', '.join(small)}.**\n" if small else ""
+
+
 def render(results: dict[str, Any]) -> str:
     """docs/scaling.md."""
     cost, day = costs(results), Day()
@@ -134,17 +142,20 @@ def render(results: dict[str, Any]) -> str:
     small = size / 1e6
     floor = found.work_s / DAY
     year = 365 * day.runs
+    more_files = (small - size / (day.file_mb * 1e6)) * cost.file_s / 3600
+    of_a_file = f"{_amount(cost.file_s)} of one core" if cost.file_s else "less than the noise"
+    of_small_files = f"{more_files:,.0f} core hours" if more_files else "nothing that these numbers show"
     return TEXT.read_text(encoding="utf-8").format(
-        cores=results["machine"]["cores"], row=_amount(cost.row_s), file=_amount(cost.file_s),
+        cores=results["machine"]["cores"], row=_amount(cost.row_s), file=of_a_file,
         contract=_amount(cost.contract_s), commit=_amount(cost.commit_s), log=_amount(cost.log_s),
         validate=_amount(cost.validate_s), files=measured["files"][-1]["files"],
         commits=measured["commits"]["commits"], terabytes=day.terabytes, rows=found.rows / 1e9,
         width=CSV_BYTES_PER_ROW, work=found.work_s / 3600, floor=floor, wanted=floor / 0.6, file_mb=day.file_mb,
         file_count=size / (day.file_mb * 1e6), small_count=small,
-        small=(small - size / (day.file_mb * 1e6)) * cost.file_s / 3600, contracts=day.contracts, runs=day.runs,
+        small=of_small_files, contracts=day.contracts, runs=day.runs,
         commit_count=found.commits, waited=found.waited_s / 3600, lanes_needed=max(1.0, found.waited_s / DAY),
         validate_all=_amount(cost.validate_s * day.contracts), year=year, year_log=_amount(cost.log_s * year),
-        table=simulated(cost),
+        table=simulated(cost), caveat=_caveat(results["parts"]), engine=measured["engine"],
     )  # fmt: skip
 
 
