@@ -1,4 +1,4 @@
-"""What depends on the types of operands: decimal products, quotients and averages, rounding of doubles, refusals.
+"""Results whose type depends on their operands: decimal products, quotients and averages, rounding of doubles.
 
 DuckDB itself is asked for the operands' types: the enclosing query is bound, not run, with the operand as its
 last column. Inner nodes are settled before the nodes around them.
@@ -7,7 +7,6 @@ last column. Inner nodes are settled before the nodes around them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import duckdb
 from sqlglot import exp
@@ -18,17 +17,14 @@ from lakelogic.engine.duckdb.render import sql_of
 from lakelogic.engine.duckdb.session import Session
 
 _WHOLE_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 20, "HUGEINT": 20}
-_ONE_DAY = "CASE WHEN {first} <= {last} THEN INTERVAL 1 DAY ELSE INTERVAL -1 DAY END"
+_NODES = (exp.Avg, exp.Mul, exp.Ceil, exp.Floor)
 _LEFT_OUT = ("order", "limit", "offset", "having", "qualify", "distinct", "with_")
-
-
-_Settle = Callable[[exp.Expr, "_Asking"], exp.Expr]
 
 
 def settle_types(tree: exp.Expr, session: Session) -> exp.Expr:
     """Replace each call that waits for its operands' types."""
     asking = _Asking(session)
-    waiting = [node for node in tree.find_all(exp.Anonymous, *_BY_KIND, bfs=False) if _waits(node)]
+    waiting = [node for node in tree.find_all(exp.Anonymous, *_NODES, bfs=False) if _waits(node)]
     for node in reversed(waiting):
         fresh = _settled(node, asking)
         if fresh is node:
@@ -40,20 +36,28 @@ def settle_types(tree: exp.Expr, session: Session) -> exp.Expr:
     return tree
 
 
-def _settled(node: exp.Expr, asking: _Asking) -> exp.Expr:
-    settle = _BY_NAME[node.name] if isinstance(node, exp.Anonymous) else _BY_KIND[type(node)]
-    return settle(node, asking)
-
-
 def _waits(node: exp.Expr) -> bool:
-    return type(node) in _BY_KIND or node.name in _BY_NAME
+    return isinstance(node, _NODES) or node.name in {"ll_divide", "ll_multiply", "ll_round", "ll_moved", "ll_to_json"}
 
 
-def _sides(node: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
-    if isinstance(node, exp.Anonymous):
-        left, right = node.expressions
-        return left, right
-    return node.this, node.expression
+def _settled(node: exp.Expr, asking: _Asking) -> exp.Expr:
+    if isinstance(node, exp.Avg):
+        return _average(node, asking)
+    if isinstance(node, exp.Mul):
+        return _product(node, node.this, node.expression, asking)
+    if isinstance(node, _NODES):
+        return _whole_decimal(node, asking)
+    match node.name:
+        case "ll_multiply":
+            return _product(node, node.expressions[0], node.expressions[1], asking)
+        case "ll_divide":
+            return _quotient(node, asking)
+        case "ll_moved":
+            return _moved(node, asking)
+        case "ll_to_json":
+            return _json(node, asking)
+        case _:
+            return _rounded(node, asking)
 
 
 def _quotient(node: exp.Expr, asking: _Asking) -> exp.Expr:
@@ -68,9 +72,8 @@ def _quotient(node: exp.Expr, asking: _Asking) -> exp.Expr:
     return _divided(left, right, precision, scale)
 
 
-def _product(node: exp.Expr, asking: _Asking) -> exp.Expr:
+def _product(node: exp.Expr, left: exp.Expr, right: exp.Expr, asking: _Asking) -> exp.Expr:
     """DuckDB keeps a product of small decimals to 18 digits and fails beyond; Spark has a type for all of them."""
-    left, right = _sides(node)
     sizes = [_decimal_size(side, asking) for side in (left, right)]
     kinds = [asking.type_of(side) for side in (left, right)]
     if not any(kind.startswith("DECIMAL") for kind in kinds) or sizes[0] is None or sizes[1] is None:
@@ -99,40 +102,6 @@ def _json(node: exp.Expr, asking: _Asking) -> exp.Expr:
     return node
 
 
-def _text(node: exp.Expr, asking: _Asking) -> exp.Expr:
-    kind = asking.type_of(node.expressions[0])
-    if kind.endswith("[]") or kind.startswith(("STRUCT", "MAP", "BLOB")):
-        raise refused(f"a text of {kind}")
-    return node
-
-
-def _sequence(node: exp.Expr, asking: _Asking) -> exp.Expr:
-    """Of dates: DuckDB wants to be told a step, and gives timestamps."""
-    first, last, *step = node.expressions
-    if asking.type_of(first) != "DATE":
-        return node
-    day = (
-        step[0].copy()
-        if step
-        else exp.maybe_parse(_ONE_DAY.format(first=sql_of(first), last=sql_of(last)), dialect="duckdb")
-    )
-    return exp.cast(call("generate_series", first.copy(), last.copy(), day), "DATE[]")
-
-
-def _reversed(node: exp.Expr, asking: _Asking) -> exp.Expr:
-    return call("list_reverse", node.this.copy()) if asking.type_of(node.this).endswith("[]") else node
-
-
-def _difference(node: exp.Expr, asking: _Asking) -> exp.Expr:
-    """Days between dates: an interval in Spark, a number here, and a table can hold neither in the other's place."""
-    left, right = _sides(node)
-    if any(isinstance(side, (exp.Literal, exp.Interval)) for side in (left, right)):
-        return node
-    if asking.type_of(left) == "DATE" and asking.type_of(right) == "DATE":
-        raise refused("a difference of dates as an interval (datediff() gives a number)")
-    return node
-
-
 def _moved(node: exp.Expr, asking: _Asking) -> exp.Expr:
     sum_ = node.expressions[0]
     unit = sum_.expression.args.get("unit")
@@ -148,7 +117,7 @@ def _moved(node: exp.Expr, asking: _Asking) -> exp.Expr:
     return exp.paren(sum_.copy())
 
 
-def _average(node: exp.Expr, asking: _Asking) -> exp.Expr:
+def _average(node: exp.Avg, asking: _Asking) -> exp.Expr:
     operand = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
     size = _decimal_size(operand, asking)
     if size is None or not asking.type_of(operand).startswith("DECIMAL"):
@@ -210,27 +179,6 @@ def _decimal_size(node: exp.Expr, asking: _Asking) -> tuple[int, int] | None:
     if found:
         return int(found[1]), int(found[2])
     return (_WHOLE_DIGITS[kind], 0) if kind in _WHOLE_DIGITS else None
-
-
-_BY_KIND: dict[type[exp.Expr], _Settle] = {
-    exp.Avg: _average,
-    exp.Mul: _product,
-    exp.Sub: _difference,
-    exp.Ceil: _whole_decimal,
-    exp.Floor: _whole_decimal,
-    exp.Reverse: _reversed,
-}
-_BY_NAME: dict[str, _Settle] = {
-    "ll_multiply": _product,
-    "ll_subtract": _difference,
-    "ll_divide": _quotient,
-    "ll_round": _rounded,
-    "ll_moved": _moved,
-    "ll_to_json": _json,
-    "ll_text": _text,
-    "ll_sequence": _sequence,
-    "generate_series": _sequence,
-}
 
 
 class _Asking:
