@@ -129,7 +129,12 @@ def _literal(node: exp.Expr, value_of: Compile) -> Value:
 
 
 def _cast(node: exp.Expr, value_of: Compile) -> Value:
-    return cast(value_of(node.this), of_plan(node.args["to"]), value_of.guard)
+    value, wanted = value_of(node.this), of_plan(node.args["to"])
+    made = cast(value, wanted, value_of.guard)
+    if value.constant is None or made is value or wanted.is_nested():
+        return made
+    # The cast of a literal is worked out here: written out it is a page that every part of the data would go through.
+    return lit(pl.select(cast(value, wanted).expr).item(), wanted)
 
 
 def _inner(node: exp.Expr, value_of: Compile) -> Value:

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from lakelogic.engine.polars.casts import cast
 from lakelogic.engine.polars.types import Type, common_type, is_floating, is_null, is_number
-from lakelogic.engine.polars.values import Compile, Handler, Value, lit, null, refused
+from lakelogic.engine.polars.values import Compile, Handler, Value, lit, null, only_where, refused
 
 _TRUE = pl.lit(True)
 
@@ -118,6 +118,8 @@ def _case(node: exp.Expr, value_of: Compile) -> Value:
         results.append(open_.inside(test)(branch.args["true"]))
         open_ = open_.inside(~test.fill_null(False))
     default = node.args.get("default")
+    if default is None and len(results) == 1 and results[0].type.is_nested():
+        return Value(only_where(tests[0], results[0]), results[0].type)
     results.append(open_(default) if default is not None else null())
     return choose(tests, results, node, value_of)
 

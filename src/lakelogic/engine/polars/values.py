@@ -87,6 +87,25 @@ def call_all(
     return Value(pl.map_batches([first, *others], run, return_dtype=gives, is_elementwise=True), gives)
 
 
+def only_where(test: pl.Expr, value: Value) -> pl.Expr:
+    """The value for the rows that pass, NULL for others; computed for those rows alone.
+
+    `pl.when` computes both sides for all rows of a part of the data as soon as one of its rows passes.
+    """
+    names = value.expr.meta.root_names()
+    if not names or "" in names:  # constants, and the items of a lambda
+        return pl.when(test).then(value.expr)
+
+    def run(columns: Sequence[pl.Series]) -> pl.Series:
+        passed = columns[0].fill_null(False)
+        numbers = pl.select(pl.when(passed).then(passed.cum_sum() - 1)).to_series()
+        found = pl.DataFrame(list(columns[1:])).filter(passed).select(value.expr.alias("value").cast(value.type))
+        return found.to_series().gather(numbers)
+
+    inputs = [pl.col(name) for name in sorted(set(names))]
+    return pl.map_batches([test, *inputs], run, return_dtype=value.type, is_elementwise=True)
+
+
 def _stretched(column: pl.Series, height: int) -> list[Any]:
     values = column.to_list()
     return values * height if len(values) == 1 and height > 1 else values
