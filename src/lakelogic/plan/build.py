@@ -204,9 +204,11 @@ def _cast_made(bench: Workbench, names: frozenset[str]) -> None:
     requests = []
     enforced = bench.contract.enforces_required
     for field in bench.contract.fields:
+        if field.name not in names:
+            continue
         found = bench.relation.find(field.name)
         wanted = parse_type(field.type)
-        if field.name not in names or found is None or wanted is None:
+        if found is None or wanted is None:
             continue
         requests.append(
             CastRequest(

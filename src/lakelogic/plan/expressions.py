@@ -11,7 +11,11 @@ from lakelogic.plan.types import string_type
 
 
 def column(name: str, table: str | None = None) -> exp.Column:
-    return exp.column(name, table=table, quoted=True)
+    # Built by hand: a plan has thousands of columns, and sqlglot's own builder looks at much more.
+    found = exp.Column(this=exp.Identifier(this=name, quoted=True))
+    if table is not None:
+        found.set("table", exp.Identifier(this=table, quoted=True))
+    return found
 
 
 def field(base: exp.Expr, *names: str) -> exp.Expr:

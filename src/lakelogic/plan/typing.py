@@ -37,7 +37,8 @@ _WORDS: dict[Family, str] = {"text": "text", "number": "a number", "boolean": "a
 
 def annotate(expression: exp.Expr, relation: Relation) -> exp.Expr:
     """Give every node of a resolved row expression its type."""
-    select = exp.select(expression.copy(), copy=False).from_(exp.Table(this=exp.to_identifier("r")), copy=False)
+    table = exp.From(this=exp.Table(this=exp.to_identifier("r")))
+    select = exp.Select(expressions=[expression.copy()], from_=table)
     for node in select.find_all(exp.Column):
         node.set("table", exp.to_identifier("r"))
     # Lambda variables and unknown functions stay of unknown type, which every check below lets pass.

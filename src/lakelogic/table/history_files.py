@@ -20,6 +20,7 @@ from lakelogic.plan.files import StagedFile
 from lakelogic.storage.address import is_remote
 from lakelogic.table.history_scratch import folder_values
 from lakelogic.table.obstacles import adoption_obstacle
+from lakelogic.table.partition_text import partition_text
 from lakelogic.table.protocol import TableShape
 from lakelogic.table.pruning import Range, overlaps
 from lakelogic.table.spark_staged import partition_base, quoted, spark_schema
@@ -59,8 +60,7 @@ def _rows(actions: pa.Table, wanted: Sequence[bool]) -> list[dict[str, object]]:
 
 
 def _file(row: Mapping[str, object], shape: TableShape) -> StagedFile:
-    values = {name: row.get(f"partition.{name}") for name in shape.partition_by}
-    partition = {name: None if value is None else str(value) for name, value in values.items()}
+    partition = {name: partition_text(row.get(f"partition.{name}")) for name in shape.partition_by}
     return StagedFile(str(row["path"]), int(str(row["size_bytes"])), int(str(row["num_records"] or 0)), partition)
 
 

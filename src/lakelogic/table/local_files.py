@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -17,6 +15,7 @@ from lakelogic.core.errors import CapabilityError
 from lakelogic.plan.files import StagedFile
 from lakelogic.storage.files import list_names, remove_tree
 from lakelogic.table.obstacles import adoption_obstacle
+from lakelogic.table.partition_text import partition_text
 from lakelogic.table.protocol import TableShape
 from lakelogic.table.pruning import Range, overlaps
 
@@ -74,24 +73,6 @@ def find_files(table: DeltaTable, ranges: Mapping[str, Sequence[Range]]) -> tupl
 def _file(row: Mapping[str, Any], partitions: Sequence[str]) -> StagedFile:
     values = {name: partition_text(row.get(f"partition.{name}")) for name in partitions}
     return StagedFile(unquote(row["path"]), int(row["size_bytes"]), int(row["num_records"] or 0), values)
-
-
-def partition_text(value: Any) -> str | None:
-    """A partition value as Delta's log writes it."""
-    match value:
-        case None:
-            return None
-        case bool():
-            return str(value).lower()
-        case datetime():
-            moment = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo is not None else value
-            return moment.isoformat(sep=" ")
-        case Decimal():
-            return f"{value:f}"
-        case bytes():
-            return value.decode()
-        case _:
-            return str(value)
 
 
 def group_files(files: Sequence[StagedFile], most: int = FILE_BYTES) -> list[tuple[StagedFile, ...]]:

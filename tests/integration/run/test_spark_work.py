@@ -63,6 +63,17 @@ def test_the_next_run_finds_its_code_compiled(tmp_path: Path, spark_session: Any
     assert compiled[1:] == [0, 0]
 
 
+def test_a_hundred_and_fifty_derived_columns_are_no_deep_plan(tmp_path: Path, spark_session: Any) -> None:
+    derived = ", ".join(f'c{n}: "id + {n}"' for n in range(150))
+    (tmp_path / "source.csv").write_text("id\n1\n2\n")
+    (tmp_path / "contract.yaml").write_text(
+        "dataset: wide\nsource: { path: source.csv }\nmodel: { fields: [{ name: id, type: long }] }\n"
+        f"transformations: [{{ derive: {{ {derived} }} }}]\nmaterialization: {{ target_path: lake/wide }}\n"
+    )
+    good, _ = DataProcessor(tmp_path / "contract.yaml", spark=spark_session).run()
+    assert [(row["c0"], row["c149"]) for row in good.orderBy("id").collect()] == [(1, 150), (2, 151)]
+
+
 def _compilations(spark: Any) -> int:
     metrics = spark.sparkContext._jvm.org.apache.spark.metrics.source.CodegenMetrics
     return int(metrics.METRIC_COMPILATION_TIME().getCount())

@@ -113,3 +113,19 @@ def test_not_null_is_promised_only_where_it_is_enforced(plan: MakePlan) -> None:
     model = _MODEL.replace("type: int }", "type: int, required: true }")
     assert not plan(model, "id", "amount").output[0].nullable
     assert plan(model + "quality: { enforce_required: false }\n", "id", "amount").output[0].nullable
+
+
+def test_derived_columns_stand_side_by_side_until_one_needs_another(plan: MakePlan) -> None:
+    made = plan(
+        """
+        transformations:
+          - derive: { a: "id + 1", b: "id + 2", c: "a * 2", d: "id + 3", "x y": "id", e: "`x y` + y", f: "id" }
+        """,
+        id="int",
+        y="int",
+    )
+    assert [label for label in labels(made) if label.startswith("derive")] == [
+        "derive a = id + 1, b = id + 2",
+        "derive c = a * 2, d = id + 3, x y = id",
+        "derive e = `x y` + y, f = id",
+    ]

@@ -25,13 +25,16 @@ from lakelogic.plan.model import HIDDEN_PREFIX, MALFORMED_COLUMN, SOURCE_COLUMN,
 from lakelogic.storage.address import is_remote
 from lakelogic.storage.tables import arrow_place
 
+_FEW_FILES = 100  # each is a SELECT of its own, which DuckDB binds anew wherever a view of them is used
+
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """SQL that gives the rows once, and the text stream behind it that knows what it skipped."""
+    """SQL that gives the rows, and the text stream behind it that knows what it skipped."""
 
     sql: str
     text: TextSource | None = None
+    again: bool = False  # whether the rows can be read a second time, and their number is known without reading them
 
 
 def inspect_source(relations: Relations, spec: ReadSpec, slice_: Slice) -> SourceFacts:
@@ -65,7 +68,8 @@ def read_source(relations: Relations, spec: ReadSpec, slice_: Slice) -> Read:
     rows = _typed(relations, spec, slice_)
     names = visible_names([name for name, _ in relations.describe(rows)], spec)
     kept = [name for name in names if name != SOURCE_COLUMN and (spec.columns is None or name in spec.columns)]
-    return Read(f"SELECT {', '.join(map(quote, [*kept, SOURCE_COLUMN]))} FROM ({rows})")
+    again = spec.format == "parquet" and isinstance(slice_, FileSlice) and len(slice_.files) <= _FEW_FILES
+    return Read(f"SELECT {', '.join(map(quote, [*kept, SOURCE_COLUMN]))} FROM ({rows})", again=again)
 
 
 def sample_source(relations: Relations, spec: ReadSpec, slice_: Slice, rows: int) -> pa.Table:

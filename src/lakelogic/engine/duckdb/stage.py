@@ -14,10 +14,14 @@ from lakelogic.engine.duckdb.reader import Read, read_link, read_source
 from lakelogic.engine.duckdb.relations import Relations
 from lakelogic.engine.duckdb.types import literal, quote, typed_column
 from lakelogic.engine.protocol import StageInput
+from lakelogic.plan.expressions import column
 from lakelogic.plan.files import Staged, StagedFile
-from lakelogic.plan.model import ACCEPTED, REJECTED, VERDICT_COLUMN, LinkRead, Observation, Stage
+from lakelogic.plan.model import ACCEPTED, REJECTED, VERDICT_COLUMN, LinkRead, Observation, Segment, Stage
+from lakelogic.plan.stage_builder import table
 
 _MOST_IN_A_ROW: Final = 4
+_FIXED = (exp.Literal, exp.Cast, exp.DataType, exp.DataTypeParam)
+_PROJECTION = {"expressions", "from_", "where", "kind"}
 SKIPPED = "skipped"  # in Staged.counts: headers and blank lines, which are no rows
 
 
@@ -26,8 +30,9 @@ def run_stage(
 ) -> Staged:
     """Write the stage's rows below root/folder and say what was written."""
     read = _read_input(relations, source)
-    # A stream can be read once only; the table can be looked at as often as the segments ask.
-    relations.add_table(stage.input, read.sql)
+    # A stream can be read once only; a table can be looked at as often as the segments ask.
+    add = relations.add_view if read.again and _reads(stage)[stage.input] == 1 else relations.add_table
+    add(stage.input, read.sql)
     for link in links:
         relations.add_table(link.name, read_link(relations, link))
     last = _run_segments(relations, stage)
@@ -44,12 +49,18 @@ def run_stage(
 def _read_input(relations: Relations, source: StageInput) -> Read:
     if source.spec is not None and source.slice is not None:
         return read_source(relations, source.spec, source.slice)
-    return Read(read_staged(relations, source))
+    return Read(read_staged(relations, source), again=True)
 
 
 def _run_segments(relations: Relations, stage: Stage) -> str:
     name, passed = stage.input, _passed_on(stage)
     for segment in stage.segments:
+        if segment is stage.segments[-1] and (parts := _parted(segment)) is not None:
+            # A run's id beside every row would be stored with every row, only to be read once.
+            rows, whole = parts
+            relations.add_table(_rows_of(segment.name), relations.sql(rows))
+            relations.add_view(segment.name, relations.aligned(relations.sql(whole), segment.columns))
+            return segment.name
         sql = relations.aligned(relations.sql(segment.query), segment.columns)
         # What one segment alone reads is computed within it; all else stands as rows, or each reader computed it again.
         add = relations.add_view if segment.name in passed else relations.add_table
@@ -58,9 +69,33 @@ def _run_segments(relations: Relations, stage: Stage) -> str:
     return name
 
 
+def _rows_of(name: str) -> str:
+    return f"{name}_rows"
+
+
+def _parted(segment: Segment) -> tuple[exp.Select, exp.Select] | None:
+    """A projection as two: of what depends on the row, and of that together with what is the same for all rows."""
+    query = segment.query
+    if not isinstance(query, exp.Select) or any(query.args.get(part) for part in query.args if part not in _PROJECTION):
+        return None
+    varying = [node for node in query.expressions if not _is_same_for_all(node)]
+    if not varying or len(varying) == len(query.expressions) or not all(isinstance(n, exp.Alias) for n in varying):
+        return None
+    rows = query.copy()
+    rows.set("expressions", [node.copy() for node in varying])
+    outputs = [n.copy() if _is_same_for_all(n) else column(n.alias) for n in query.expressions]
+    whole = exp.Select(expressions=outputs, from_=exp.From(this=table(_rows_of(segment.name))))
+    return rows, whole
+
+
+def _is_same_for_all(node: exp.Expr) -> bool:
+    """Literals and casts of literals; functions may look at the clock, or roll dice."""
+    return isinstance(node, exp.Alias) and all(isinstance(part, _FIXED) for part in node.this.walk())
+
+
 def _passed_on(stage: Stage) -> set[str]:
     """Segments that nobody reads but the one behind them, once; never more than a few in a row, which bind quickly."""
-    read = Counter(table.name for segment in stage.segments for table in segment.query.find_all(exp.Table))
+    read = _reads(stage)
     passed: set[str] = set()
     in_a_row = 0
     for segment, following in pairwise(stage.segments):
@@ -72,6 +107,11 @@ def _passed_on(stage: Stage) -> set[str]:
         else:
             in_a_row = 0
     return passed
+
+
+def _reads(stage: Stage) -> Counter[str]:
+    """How often the segments name each relation."""
+    return Counter(table.name for segment in stage.segments for table in segment.query.find_all(exp.Table))
 
 
 def _counted(stage: Stage) -> list[str]:

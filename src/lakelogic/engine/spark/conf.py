@@ -30,6 +30,7 @@ CALL_SETTINGS: Mapping[str, str] = {
 
 # A contract is one large generated method, in which the JVM would stop to inline what it calls.
 _INLINE = ("-XX:-ClipInlining", "-XX:+IgnoreUnrecognizedVMOptions")
+_DEEP = "-Xss8m"  # Spark walks a plan by calls within calls, and every step of a contract lies one deeper
 
 
 def start_conf(settings: Settings, master: str) -> dict[str, str]:
@@ -68,7 +69,7 @@ def _cluster_conf(settings: Settings, master: str) -> dict[str, str]:
         "spark.jars": ",".join(str(jar) for jar in jars),
         # The driver's own loader must see Delta's parser and catalog before any jar of an application is added.
         "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
-        "spark.driver.extraJavaOptions": " ".join([*_INLINE, _log_option()]),
+        "spark.driver.extraJavaOptions": " ".join([*_INLINE, _DEEP, _log_option()]),
         "spark.executor.extraJavaOptions": " ".join(_INLINE),
     }
 
@@ -79,6 +80,7 @@ def _local_conf(settings: Settings, master: str) -> dict[str, str]:
     java_options = [
         "-XX:+UseParallelGC",
         *_INLINE,
+        _DEEP,
         f"-Dderby.system.home={scratch}",
         _log_option(),
         *archive_option(find_archive(settings.jars, jars)),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import re
+from collections.abc import Mapping
 from typing import assert_never
 
 from sqlglot import exp
 
 from lakelogic.contract import transformations as t
 from lakelogic.plan.casting import CastRequest
+from lakelogic.plan.checks import Failure
 from lakelogic.plan.expressions import (
     as_text,
     case,
@@ -128,12 +131,34 @@ def _rewritten(step: t.Trim | t.Lower | t.Upper, name: str) -> exp.Expr:
 
 
 def compile_derive(step: t.Derive, bench: Workbench) -> None:
-    # One segment per column: a later one may use an earlier one, as authors expect.
+    """A later column may use an earlier one, as authors expect; those that do not are made side by side.
+
+    A segment for each column would nest as many queries, which Spark cannot take apart when they are a hundred.
+    """
+    together: dict[str, str] = {}
     for name, sql in step.columns.items():
+        if any(_words(made) <= _words(f"{name} {sql}") for made in together):
+            _derive_together(together, bench)
+            together = {}
+        together[name] = sql
+    _derive_together(together, bench)
+
+
+def _derive_together(columns: Mapping[str, str], bench: Workbench) -> None:
+    outputs: list[Output] = []
+    failures: list[Failure] = []
+    labels = []
+    for name, sql in columns.items():
         compiled = bench.expression(sql)
         label = f"derive {name} = {sql}"
-        output = Output(Column(name, compiled.type), compiled.expression)
-        bench.set_columns(label, [output], bench.step_failure(compiled, label))
+        outputs.append(Output(Column(name, compiled.type), compiled.expression))
+        failures += bench.step_failure(compiled, label)
+        labels.append(f"{name} = {sql}")
+    bench.set_columns("derive " + ", ".join(labels), outputs, failures)
+
+
+def _words(sql: str) -> set[str]:
+    return set(re.findall(r"\w+", sql.lower()))
 
 
 def compile_coalesce(step: t.CoalesceStep, bench: Workbench) -> None:
