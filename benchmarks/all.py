@@ -47,7 +47,7 @@ class Part:
 PARTS = (
     Part("validate", "validate_estate.py", ("1000", "--json"), ("100", "--json")),
     Part("startup", "startup.py", (), ("--repeat", "1", "--engines", "duckdb", "polars")),
-    Part("local", "local_load.py", ("--rows", "1000000"), ("--rows", "20000", "--repeat", "1")),
+    Part("local", "local_load.py", ("--rows", "5000000"), ("--rows", "20000", "--repeat", "1")),
     Part("checked_load", "checked_load.py", ("--rows", "10000000", "--json"),
          ("--rows", "20000", "--repeat", "1", "--hand-repeat", "1", "--json")),
     Part("peers", "peers/run.py", ("--rows", "1000000"), ("--rows", "20000", "--repeat", "1")),

@@ -118,7 +118,7 @@ def _case(node: exp.Expr, value_of: Compile) -> Value:
         results.append(open_.inside(test)(branch.args["true"]))
         open_ = open_.inside(~test.fill_null(False))
     default = node.args.get("default")
-    if default is None and len(results) == 1 and results[0].type.is_nested():
+    if default is None and len(results) == 1 and results[0].type.is_nested() and not value_of.names:
         return Value(only_where(tests[0], results[0]), results[0].type)
     results.append(open_(default) if default is not None else null())
     return choose(tests, results, node, value_of)

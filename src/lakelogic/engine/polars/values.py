@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol
@@ -32,6 +32,10 @@ class Compile(Protocol):
     @property
     def guard(self) -> pl.Expr | None:
         """True for the rows that reach the branch being compiled; None: all."""
+
+    @property
+    def names(self) -> Mapping[str, Value]:
+        """The names of lambdas around, which are no columns."""
 
     def inside(self, guard: pl.Expr) -> Compile:
         """The same, for a branch that only rows of `guard` reach."""
@@ -93,11 +97,13 @@ def only_where(test: pl.Expr, value: Value) -> pl.Expr:
     `pl.when` computes both sides for all rows of a part of the data as soon as one of its rows passes.
     """
     names = value.expr.meta.root_names()
-    if not names or "" in names:  # constants, and the items of a lambda
+    if not names:
         return pl.when(test).then(value.expr)
 
     def run(columns: Sequence[pl.Series]) -> pl.Series:
         passed = columns[0].fill_null(False)
+        if len(passed) != len(columns[1]):
+            passed = passed.new_from_index(0, len(columns[1]))  # a test without a column is one value
         numbers = pl.select(pl.when(passed).then(passed.cum_sum() - 1)).to_series()
         found = pl.DataFrame(list(columns[1:])).filter(passed).select(value.expr.alias("value").cast(value.type))
         return found.to_series().gather(numbers)
