@@ -2,6 +2,7 @@
 
     python benchmarks/checked_load.py                      10 million rows, CSV and Parquet, median of 3
     python benchmarks/checked_load.py --rows 1000000 --repeat 1 --sources parquet
+    python benchmarks/checked_load.py --rows 1000000 --engine all    DuckDB and Polars too, beside scripts by hand
 
 Twelve columns, six casts, ten rules (three of them regular expressions), 2 % bad rows, Delta tables as output.
 Seconds are of this machine and this run; only the ratios mean something elsewhere.
@@ -23,6 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import local_load
 from workload import CASTS, COLUMNS, RULES, contract, generate, named
 
 from lakelogic import DataProcessor
@@ -104,16 +106,20 @@ def main() -> None:
     configure_log(level="ERROR")
     from lakelogic.engine.spark.session import close_session, open_session
 
-    session = open_session(read_settings(os.environ), master=options.master)
-    spark = session.spark
     report: dict[str, Any] = {"machine": platform.platform(), "rows": options.rows, "results": []}
-    with tempfile.TemporaryDirectory(dir=options.scratch) as scratch:
-        for source in options.sources:
-            path = str(generate(Path(options.cache), options.rows, source))
-            report["results"] += compare(spark, source, path, Path(scratch), options)
-    close_session(session)
-    report["driver_memory_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(f"peak memory of the Python driver: {report['driver_memory_mib']} MiB", file=sys.stderr)
+    if options.engine in ("spark", "all"):
+        session = open_session(read_settings(os.environ), master=options.master)
+        with tempfile.TemporaryDirectory(dir=options.scratch) as scratch:
+            for source in options.sources:
+                path = str(generate(Path(options.cache), options.rows, source))
+                report["results"] += compare(session.spark, source, path, Path(scratch), options)
+        close_session(session)
+        report["driver_memory_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        print(f"peak memory of the Python driver: {report['driver_memory_mib']} MiB", file=sys.stderr)
+    if options.engine != "spark":
+        options.engines = ["duckdb", "polars"] if options.engine == "all" else [options.engine]
+        print("\nwithout Spark, from Parquet:", file=sys.stderr)
+        report["local"] = local_load.compare(options)
     if options.json:
         print(json.dumps(report, indent=2))
 
@@ -145,6 +151,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--hand-repeat", type=int, default=3, help="rounds of the hand-written code; 0: none")
     parser.add_argument("--sources", nargs="+", default=["csv", "parquet"], choices=["csv", "parquet"])
+    parser.add_argument("--engine", default="spark", choices=["spark", "duckdb", "polars", "all"])
     parser.add_argument("--master", default="local[*]")
     parser.add_argument(
         "--cache", default=str(Path(tempfile.gettempdir()) / "lakelogic-bench"), help="folder of generated input"

@@ -10,6 +10,7 @@ from sqlglot import exp
 from lakelogic.core.errors import CapabilityError
 from lakelogic.engine.duckdb.nodes import call, refused
 from lakelogic.engine.duckdb.rewrites import NAMED, REWRITES, SAME, explode_outer
+from lakelogic.engine.local.spark_text import read_again
 
 TypesOf = Callable[[str], Mapping[str, str]]
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.SafeAdd, exp.SafeSubtract, exp.SafeMultiply, exp.Mod)
@@ -19,9 +20,7 @@ _MAX_INT = 2147483647
 
 def rewrite(tree: exp.Expr, types_of: TypesOf | None = None) -> exp.Expr:
     """The tree in DuckDB's terms; `types_of` tells the types of a relation's columns, for shorter SQL."""
-    # What Spark runs is the text of the tree. Reading that text again gives every function its proper node,
-    # also where the plan built a call by name only.
-    fresh = sqlglot.parse_one(tree.sql("databricks"), dialect="databricks")
+    fresh = read_again(tree)
     if types_of is not None:
         _note_types(fresh, types_of)
     return _walk(fresh)

@@ -8,7 +8,6 @@ from functools import reduce
 from typing import Any
 
 import polars as pl
-import sqlglot
 from sqlglot import exp
 
 from lakelogic.core.errors import PlanError
@@ -19,11 +18,6 @@ from lakelogic.engine.polars.types import Type, of_plan
 from lakelogic.engine.polars.values import Compile, Handler, Value, call, lit, null, number_literal, refused
 
 MaskCalls = Mapping[str, tuple[Callable[..., object], tuple[str, ...], str]]
-
-
-def prepared(tree: exp.Expr) -> exp.Expr:
-    """The tree that the text of a tree gives: every function has its proper node then."""
-    return sqlglot.parse_one(tree.sql("databricks"), dialect="databricks")
 
 
 @dataclass(frozen=True, slots=True)

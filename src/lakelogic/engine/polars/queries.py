@@ -9,9 +9,10 @@ import polars as pl
 from sqlglot import exp
 
 from lakelogic.core.errors import PlanError
+from lakelogic.engine.local.spark_text import read_again
 from lakelogic.engine.polars.aggregates import is_aggregate
 from lakelogic.engine.polars.casts import cast
-from lakelogic.engine.polars.expressions import Compiler, MaskCalls, Scope, ScopeColumn, prepared
+from lakelogic.engine.polars.expressions import Compiler, MaskCalls, Scope, ScopeColumn
 from lakelogic.engine.polars.joins import join
 from lakelogic.engine.polars.logic import condition
 from lakelogic.engine.polars.types import Type, common_type, is_null
@@ -34,7 +35,7 @@ class Rows:
 
 def run_query(tree: exp.Expr, tables: Mapping[str, Rows], masks: MaskCalls) -> Rows:
     """The rows of a query over named relations; nothing is computed yet."""
-    return _Queries(masks).rows(prepared(tree), tables)
+    return _Queries(masks).rows(read_again(tree), tables)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,9 @@ from lakelogic.engine.local.options import parse_options
 from lakelogic.engine.local.places import filled_files, guess_format, list_files, visible_names
 from lakelogic.engine.local.read_database import inspect_database
 from lakelogic.engine.local.read_delta import dataset_of, masking_of, open_delta, read_delta
+from lakelogic.engine.local.spark_text import read_again
 from lakelogic.engine.local.text_source import TEXT_FORMATS, TextSource, text_names
-from lakelogic.engine.polars.expressions import Compiler, Scope, ScopeColumn, prepared
+from lakelogic.engine.polars.expressions import Compiler, Scope, ScopeColumn
 from lakelogic.engine.polars.files import scan_parquet
 from lakelogic.engine.polars.logic import condition
 from lakelogic.engine.polars.queries import Rows
@@ -186,7 +187,7 @@ def read_link(relations: Relations, link: LinkRead) -> Rows:
     if link.filter is not None:
         columns = tuple(ScopeColumn(link.name, name, name, type_) for name, type_ in rows.types.items())
         compiler = Compiler(Scope(frame, columns), relations.masks)
-        frame = frame.filter(condition(prepared(link.filter), compiler).expr)
+        frame = frame.filter(condition(read_again(link.filter), compiler).expr)
     return Rows(frame.select(names), {name: rows.types[name] for name in names})
 
 
