@@ -19,8 +19,14 @@ _PROJECT = Path(__file__).parent.parent
 settings.register_profile("lakelogic", deadline=None)
 settings.load_profile("lakelogic")
 
-# Tests move few rows: what the JVM's second compiler does for them costs two fifths of the time and never pays.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
+# Tests move few rows. What the JVM's second compiler does for them costs two fifths of the time and never pays, and
+# compiling the code of a plan costs more than half of what is left. Most tests are about commits, positions and orders
+# of events; those about values ask for `compiled`, the way large batches run.
+_COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+# Spark takes properties of its JVM for settings: this holds for every process that a test starts.
+_JVM = ["-XX:TieredStopAtLevel=1", *[f"-D{name}={value}" for name, value in _INTERPRETED.items()]]
+os.environ.setdefault("SPARK_SUBMIT_OPTS", " ".join(_JVM))
 
 
 @pytest.fixture(scope="session")
@@ -34,12 +40,6 @@ def spark_settings() -> Settings:
     if not any(settings.jars.glob("*delta-spark*.jar")):
         pytest.skip("Delta's jars are missing: make setup")
     return settings
-
-
-# Compiling the code of a plan costs more than half of what a test with a few rows takes. Most tests are about commits,
-# positions and orders of events; those about values ask for `compiled`, the way large batches run.
-_COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
-_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
 @pytest.fixture(scope="session")

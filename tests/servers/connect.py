@@ -37,6 +37,7 @@ def start_server(jars: Path, folder: Path) -> Iterator[str]:
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
         "spark.sql.shuffle.partitions": "2",
+        "spark.databricks.delta.snapshotPartitions": "2",
         "spark.ui.enabled": "false",
     }
     command = [str(home / "bin" / "spark-submit"), "--master", "local[2]", "--class", _SERVER]
