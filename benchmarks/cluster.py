@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,17 +60,19 @@ def run_contract(folder: Path, text: str, cluster: Cluster, disturb: Callable[[]
 
 def _wait_for_rows(table: Path, process: subprocess.Popen[str], at: float) -> None:
     """Until tasks have written about `at` bytes of what the undisturbed run wrote."""
-    while sum(path.stat().st_size for path in _files(table)) < at:
+    while _bytes(table) < at:
         if process.poll() is not None:
             raise SystemExit("the run ended before a worker could be killed: take more rows")
         time.sleep(0.05)
 
 
-def _files(table: Path) -> list[Path]:
-    found = []
+def _bytes(table: Path) -> int:
+    size = 0
     for folder, _, names in os.walk(table):
-        found += [Path(folder) / name for name in names if name.endswith(".parquet")]
-    return [path for path in found if path.exists()]
+        for name in names:
+            with suppress(FileNotFoundError):  # tasks move their files when they end
+                size += Path(folder, name).stat().st_size if name.endswith(".parquet") else 0
+    return size
 
 
 def read_tables(folder: Path) -> dict[str, list[Any]]:
@@ -103,7 +106,7 @@ def main() -> None:
         (folder / "cluster").mkdir()
         with start_cluster(folder / "cluster", workers=2, cores=1, memory="3g") as cluster:
             calm = run_contract(folder / "calm", text, cluster, None, 0)
-            size = sum(path.stat().st_size for path in _files(folder / "calm" / "lake" / "orders"))
+            size = _bytes(folder / "calm" / "lake" / "orders")
             print(f"undisturbed:   {calm.seconds:6.1f} s  {calm.left}", flush=True)
             hurt = run_contract(folder / "hurt", text, cluster, lambda: cluster.kill_worker(0), size * options.at)
             print(f"worker killed: {hurt.seconds:6.1f} s  {hurt.left}", flush=True)
