@@ -100,8 +100,8 @@ FUNCTION_MACROS: dict[str, str] = {
     ),
     "ll_epoch(x)": "CAST(floor(epoch(ll_cast_timestamptz(x))) AS BIGINT)",
     "ll_from_unixtime(n)": "strftime(make_timestamptz(CAST(n AS BIGINT) * 1000000), '%Y-%m-%d %H:%M:%S')",
-    "ll_day_of_week(x)": "dayofweek(ll_cast_date(x)) + 1",
-    "ll_weekday(x)": "isodow(ll_cast_date(x)) - 1",
+    "ll_day_of_week(x)": "CAST(dayofweek(ll_cast_date(x)) + 1 AS INTEGER)",
+    "ll_weekday(x)": "CAST(isodow(ll_cast_date(x)) - 1 AS INTEGER)",
     "ll_make_date(y, m, d)": "TRY(make_date(CAST(y AS BIGINT), CAST(m AS BIGINT), CAST(d AS BIGINT)))",
     # What an expression may still meet at run time that only its type can tell.
     "ll_md5(x)": "md5(ll_text(x))",

@@ -202,6 +202,11 @@ def _cast(node: exp.Expr) -> exp.Expr:
     return cast_to(node.this, node.args["to"])
 
 
+def _as_int(node: exp.Expr) -> exp.Expr:
+    """Numbers that are INT on Spark and BIGINT here: a product with one would not overflow where Spark's does."""
+    return exp.Cast(this=node.copy(), to=exp.DataType.build("int"))
+
+
 REWRITES: dict[type[exp.Expr], Rewrite] = {
     exp.Cast: _cast, exp.TryCast: _cast,
     exp.Div: macro("ll_divide", "this", "expression"), exp.SafeDivide: macro("ll_divide", "this", "expression"),
@@ -228,6 +233,7 @@ REWRITES: dict[type[exp.Expr], Rewrite] = {
     exp.JSONExtractScalar: _json, exp.Bracket: _bracket,
     exp.ArrayDistinct: macro("ll_distinct", "this"), exp.ArrayContains: macro("ll_contains", "this", "expression"),
     exp.ArrayPosition: macro("ll_position", "this", "expression"),
+    **dict.fromkeys((exp.Length, exp.StrPosition, exp.ArraySize, exp.Levenshtein, exp.BitwiseCount), lambda node: _as_int(node)),
     exp.ArrayRemove: macro("ll_remove", "this", "expression"), exp.ArrayToString: _array_join,
     exp.ArrayExcept: lambda node: call("ll_except", node.this, node.expression),
     exp.ArrayIntersect: lambda node: call("ll_intersect", *node.expressions),
@@ -265,7 +271,7 @@ NAMED: dict[str, Rewrite] = {
     "WEEKDAY": lambda node: call("ll_weekday", *node.expressions),
     "MAKE_DATE": lambda node: call("ll_make_date", *node.expressions),
     "ARRAY_UNION": lambda node: call("ll_union", *node.expressions),
-    "CARDINALITY": lambda node: call("len", *node.expressions),
+    "CARDINALITY": lambda node: _as_int(call("len", *node.expressions)),
     "FORALL": _array_test("ll_forall"),
     "GET": _get,
     "ISNULL": lambda node: exp.paren(exp.Is(this=node.expressions[0], expression=exp.null()), copy=False),
@@ -285,14 +291,14 @@ NAMED: dict[str, Rewrite] = {
 SAME: frozenset[type[exp.Expr]] = frozenset({
     exp.And, exp.Or, exp.Xor, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Nvl2, exp.Greatest, exp.Least,
     exp.Abs, exp.Sign, exp.Sqrt, exp.Exp, exp.Pow, exp.Cbrt, exp.Floor, exp.Ceil, exp.Pi,
-    exp.Length, exp.Trim, exp.ConcatWs, exp.StrPosition, exp.Replace, exp.Repeat, exp.Reverse, exp.Translate, exp.Ascii, exp.Chr,
-    exp.StartsWith, exp.EndsWith, exp.Contains, exp.Levenshtein, exp.SplitPart, exp.Space,
-    exp.Array, exp.ArrayCompact, exp.ArraySize, exp.ArrayMax, exp.ArrayMin, exp.Flatten, exp.Struct, exp.Map,
+    exp.Trim, exp.ConcatWs, exp.Replace, exp.Repeat, exp.Reverse, exp.Translate, exp.Ascii, exp.Chr,
+    exp.StartsWith, exp.EndsWith, exp.Contains, exp.SplitPart, exp.Space,
+    exp.Array, exp.ArrayCompact, exp.ArrayMax, exp.ArrayMin, exp.Flatten, exp.Struct, exp.Map,
     exp.VarMap, exp.MapKeys, exp.Transform, exp.ArrayFilter, exp.Reduce, exp.StructExtract,
     exp.Count, exp.Sum, exp.Min, exp.Max, exp.Avg, exp.LogicalAnd,
     exp.LogicalOr, exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance, exp.VariancePop, exp.Corr, exp.Median,
     exp.First, exp.Last, exp.AnyValue, exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist,
     exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue,
-    exp.Explode, exp.Posexplode, exp.Unnest, exp.BitwiseCount, exp.Exists, exp.Decode, exp.DecodeCase,
+    exp.Explode, exp.Posexplode, exp.Unnest, exp.Exists, exp.Decode, exp.DecodeCase,
     exp.EqualNull, exp.UnixMicros,
 })  # fmt: skip

@@ -107,7 +107,8 @@ def round_double(text: str, digits: int) -> str:
     if text in {"nan", "inf", "-inf"}:
         return text
     wide = Context(prec=400, rounding=ROUND_HALF_UP)
-    return str(Decimal(text).quantize(Decimal(1).scaleb(-digits), context=wide))
+    rounded = Decimal(text).quantize(Decimal(1).scaleb(-digits), context=wide)
+    return str(rounded) if rounded else "0"  # Java's decimals have no negative zero
 
 
 def without_nulls(text: str) -> str:
