@@ -31,6 +31,8 @@ _STATEMENT = re.compile(
     re.I,
 )
 _NOW_NAMES = {"now", "getdate", "current_timestamp", "localtimestamp"}
+_TIMES_OF_TEXT = (exp.Cast, exp.TsOrDsToDate, exp.StrToTime, exp.StrToDate, exp.TimeStrToTime, exp.Date, exp.Timestamp)
+_WORDS_OF_TIME = {"epoch", "now", "today", "tomorrow", "yesterday"}
 _WRITES = (exp.DDL, exp.DML, exp.Command, exp.Drop, exp.Alter, exp.TruncateTable, exp.Set, exp.Use, exp.Describe)
 
 
@@ -160,6 +162,8 @@ def _refuse_forbidden(tree: exp.Expr) -> None:
             raise SqlProblem("LL203", f"`{node.key.upper()}` is not allowed here", "a contract only reads: use SELECT")
         if isinstance(node, exp.Func):
             _refuse_function(node)
+        if isinstance(node, _TIMES_OF_TEXT):
+            _refuse_word_of_time(node)
         if isinstance(node, exp.Column) and node.name.lower().startswith(HIDDEN_PREFIX):
             raise SqlProblem(
                 "LL204", f"`{node.name}` is an internal column", "columns that start with `_lakelogic_` are ours"
@@ -176,3 +180,17 @@ def _refuse_function(node: exp.Func) -> None:
         )
     if name in _FORBIDDEN_NAMES:
         raise SqlProblem("LL206", f"`{name}()` is not allowed in a contract")
+
+
+def _refuse_word_of_time(node: exp.Expr) -> None:
+    """Spark reads `today` by its own clock where the text stands in the query, and not at all in a column."""
+    value, wanted = node.this, node.args.get("to")
+    if not isinstance(value, exp.Literal) or not value.is_string:
+        return
+    dated = wanted is None or wanted.is_type("date", "timestamp", "timestamptz", "timestampltz", "timestampntz")
+    if dated and value.name.strip().lower().split(" ")[0] in _WORDS_OF_TIME:
+        raise SqlProblem(
+            "LL205",
+            f"`'{value.name}'` is read by the clock of the engine, or not at all",
+            "write current_date() or current_timestamp(), which are the clock of the run, or a date",
+        )

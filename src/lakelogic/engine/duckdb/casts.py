@@ -29,7 +29,8 @@ CASE WHEN typeof(x) = 'VARCHAR' THEN ll_from_text_{name}(CAST(x AS VARCHAR))
      ELSE TRY_CAST(x AS {type}) END"""
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _FLOATING_TEXT = (
-    "TRY_CAST(regexp_extract(v, '^{blanks}({number}|(?i:[+-]?(?:inf|infinity)|nan))[dDfF]?{blanks}$', 1) AS {type})"
+    "TRY_CAST(CASE WHEN regexp_matches(v, '^{blanks}[+-]?0[xX]') THEN ll_hex_number(v) ELSE "
+    "regexp_extract(v, '^{blanks}({number}|(?i:[+-]?(?:inf|infinity)|nan))[dDfF]?{blanks}$', 1) END AS {type})"
 )
 _FLOATING = """
 CASE WHEN typeof(x) = 'VARCHAR' THEN ll_from_text_{name}(CAST(x AS VARCHAR))

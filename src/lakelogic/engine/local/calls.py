@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from zoneinfo import ZoneInfo
 
 from lakelogic.engine.local.json_lines import Members, dump, parse
-from lakelogic.engine.local.numbers import java_number
+from lakelogic.engine.local.numbers import hex_number, java_number
 from lakelogic.engine.local.variants import variant_get
 
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2}))?")
@@ -135,6 +135,7 @@ def sha2(text: str, bits: int) -> str | None:
 CALLS: dict[str, tuple[Callable[..., object], tuple[str, ...], str]] = {
     "ll_zone_known": (zone_known, ("VARCHAR",), "BOOLEAN"),
     "ll_in_utc": (in_utc, ("VARCHAR", "VARCHAR"), "VARCHAR"),
+    "ll_hex_number": (hex_number, ("VARCHAR",), "VARCHAR"),
     "ll_java_number": (java_number, ("VARCHAR",), "VARCHAR"),
     "ll_full_upper": (upper, ("VARCHAR",), "VARCHAR"),
     "ll_full_lower": (lower, ("VARCHAR",), "VARCHAR"),

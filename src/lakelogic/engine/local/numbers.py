@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
+
+_BLANKS = "".join(map(chr, range(1, 33))) + "\x7f"
+# What Double.parseDouble reads beside decimal digits; the exponent must be there.
+_HEXADECIMAL = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[dDfF]?")
+
+
+def hex_number(text: str) -> str | None:
+    """The number that Java reads from hexadecimal digits, written in decimal ones; NULL where it reads none."""
+    found = _HEXADECIMAL.fullmatch(text.strip(_BLANKS))
+    if found is None:
+        return None
+    try:
+        return repr(float.fromhex(found[1]))
+    except OverflowError:
+        return "-inf" if found[1].startswith("-") else "inf"
 
 
 def java_number(text: str) -> str:

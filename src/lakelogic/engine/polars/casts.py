@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from lakelogic.engine.local.calls import in_utc, zone_known
-from lakelogic.engine.local.numbers import java_number
+from lakelogic.engine.local.numbers import hex_number, java_number
 from lakelogic.engine.polars.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
@@ -98,7 +98,9 @@ def _text_to_whole(value: Value, wanted: Type, guard: pl.Expr | None) -> Value:
 
 def _text_to_floating(value: Value, wanted: Type, guard: pl.Expr | None) -> Value:
     plain, odd = _parted(_trimmed(value), _PLAIN_NUMBER)
-    found = pl.coalesce(plain, odd.str.extract(_FLOATING, 1))
+    hexadecimal = Value(pl.when(odd.str.contains("^[+-]?0[xX]")).then(odd), pl.String())
+    read = call(hex_number, [hexadecimal], pl.String(), guard)
+    found = pl.coalesce(plain, odd.str.extract(_FLOATING, 1), read.expr)
     return Value(found.cast(wanted, strict=False), wanted)
 
 

@@ -72,18 +72,25 @@ def text(value: Value) -> str | None:
 
 def call(function: Callable[..., Any], arguments: Sequence[Value], gives: Type, guard: pl.Expr | None = None) -> Value:
     """A Python function over rows; NULL in any argument gives NULL. Only rows of `guard` are computed."""
-    return call_all(lambda *row: None if None in row else function(*row), arguments, gives, guard)
+    return call_all(lambda *row: None if None in row else function(*row), arguments, gives, guard, null_of_null=True)
 
 
 def call_all(
-    function: Callable[..., Any], arguments: Sequence[Value], gives: Type, guard: pl.Expr | None = None
+    function: Callable[..., Any],
+    arguments: Sequence[Value],
+    gives: Type,
+    guard: pl.Expr | None = None,
+    *,
+    null_of_null: bool = False,
 ) -> Value:
-    """A Python function over rows that sees NULLs too."""
+    """A Python function over rows that sees NULLs too, unless they are known to give NULL."""
     first = arguments[0].expr if guard is None else pl.when(guard).then(arguments[0].expr)
     others = [argument.expr for argument in arguments[1:]]
 
     def run(columns: Sequence[pl.Series]) -> pl.Series:
         height = max(len(column) for column in columns)
+        if null_of_null and any(column.null_count() == len(column) for column in columns):
+            return pl.Series([None], dtype=gives).new_from_index(0, height)
         lists = [_stretched(column, height) for column in columns]
         rows = zip(*lists, strict=True)
         return pl.Series([function(*row) for row in rows], dtype=gives, strict=True)

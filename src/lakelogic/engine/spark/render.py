@@ -15,8 +15,29 @@ def render(tree: exp.Expr) -> str:
     left = tree.find(exp.Placeholder)
     if left is not None:
         raise ValueError(f"placeholder `{left.name}` was not bound")
+    if any(map(_gives_moment, tree.find_all(exp.TryCast))):
+        tree = tree.transform(_without_times_of_day)
     # `comments=False`: an author's comment may hold `*/` or a hint that Spark would obey.
     return tree.sql(dialect="spark", comments=False)
+
+
+def _gives_moment(node: exp.Expr) -> bool:
+    return isinstance(node, exp.TryCast) and node.to.is_type("timestamp", "timestamptz", "timestampltz", "timestampntz")
+
+
+def _without_times_of_day(node: exp.Expr) -> exp.Expr:
+    """Spark takes `10:11:12` and `T10:11` for that time on the day it is asked; a rerun would give another moment.
+
+    A colon within the first ten letters is a time without a date: `2026-1-1 9:` has it in the eleventh place.
+    """
+    if not _gives_moment(node):
+        return node
+    value = node.this.transform(_without_times_of_day)
+    text = exp.Anonymous(this="LTRIM", expressions=[exp.cast(value, "string", dialect="spark")])
+    start = exp.Anonymous(this="SUBSTRING", expressions=[text, exp.Literal.number(1), exp.Literal.number(10)])
+    colon = exp.Anonymous(this="INSTR", expressions=[start, exp.Literal.string(":")])
+    tried = exp.TryCast(this=value.copy(), to=node.args["to"].copy(), safe=True)
+    return exp.Case(ifs=[exp.If(this=exp.EQ(this=colon, expression=exp.Literal.number(0)), true=tried)])
 
 
 def rename_relations(tree: _Tree, names: Mapping[str, str]) -> _Tree:
