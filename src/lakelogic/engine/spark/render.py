@@ -34,10 +34,14 @@ def _without_times_of_day(node: exp.Expr) -> exp.Expr:
         return node
     value = node.this.transform(_without_times_of_day)
     text = exp.Anonymous(this="LTRIM", expressions=[exp.cast(value, "string", dialect="spark")])
-    start = exp.Anonymous(this="SUBSTRING", expressions=[text, exp.Literal.number(1), exp.Literal.number(10)])
-    colon = exp.Anonymous(this="INSTR", expressions=[start, exp.Literal.string(":")])
+    colon = exp.Anonymous(this="INSTR", expressions=[text, exp.Literal.string(":")])
+    # The mask makes the -1 of "no colon" the greatest number, so that the place is looked for once.
+    place = exp.BitwiseAnd(
+        this=exp.paren(exp.Sub(this=colon, expression=exp.Literal.number(1))), expression=exp.Literal.number(2**31 - 1)
+    )
+    dated = exp.GT(this=exp.paren(place), expression=exp.Literal.number(9))
     tried = exp.TryCast(this=value.copy(), to=node.args["to"].copy(), safe=True)
-    return exp.Case(ifs=[exp.If(this=exp.EQ(this=colon, expression=exp.Literal.number(0)), true=tried)])
+    return exp.Case(ifs=[exp.If(this=dated, true=tried)])
 
 
 def rename_relations(tree: _Tree, names: Mapping[str, str]) -> _Tree:
