@@ -16,6 +16,11 @@ from lakelogic.engine.spark.stores import REDACTION
 
 SETUP_HINT = "run `make setup`, or `lakelogic doctor` to see what is missing"
 
+# A JVM never compiles a method above 8,000 bytes of code unless it is told to, and ours is. With others Spark must give
+# up one loop for a whole stage instead of having it interpreted; a dozen columns with checks are enough for that.
+HUGE_METHODS = "spark.sql.codegen.hugeMethodLimit"
+COMPILES_HUGE_METHODS = "spark.lakelogic.compilesHugeMethods"
+
 # What every call of ours relies on; an existing session gets it for the length of the call only.
 CALL_SETTINGS: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
@@ -24,12 +29,11 @@ CALL_SETTINGS: Mapping[str, str] = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.maxConcurrentOutputFileWriters": "16",  # so that no sort precedes the split by verdict
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
-    # The JVM never compiles a method above 8,000 bytes of code; Spark then splits it instead of having it interpreted.
-    "spark.sql.codegen.hugeMethodLimit": "8000",
+    HUGE_METHODS: "8000",
 }
 
 # A contract is one large generated method, in which the JVM would stop to inline what it calls.
-_INLINE = ("-XX:-ClipInlining", "-XX:+IgnoreUnrecognizedVMOptions")
+_INLINE = ("-XX:-ClipInlining", "-XX:-DontCompileHugeMethods", "-XX:+IgnoreUnrecognizedVMOptions")
 _DEEP = "-Xss8m"  # Spark walks a plan by calls within calls, and every step of a contract lies one deeper
 
 
@@ -55,6 +59,8 @@ def find_jars(settings: Settings) -> list[Path]:
 def _common_conf() -> dict[str, str]:
     return {
         **CALL_SETTINGS,
+        HUGE_METHODS: "65535",
+        COMPILES_HUGE_METHODS: "true",
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.redaction.regex": REDACTION,

@@ -19,7 +19,13 @@ from pyspark.sql import SparkSession
 
 from lakelogic.core.errors import RunError
 from lakelogic.core.settings import Settings
-from lakelogic.engine.spark.conf import CALL_SETTINGS, SETUP_HINT, start_conf
+from lakelogic.engine.spark.conf import (
+    CALL_SETTINGS,
+    COMPILES_HUGE_METHODS,
+    HUGE_METHODS,
+    SETUP_HINT,
+    start_conf,
+)
 from lakelogic.engine.spark.failures import translated
 from lakelogic.engine.spark.given import is_given, join_given
 from lakelogic.engine.spark.quiet import quiet_start
@@ -149,11 +155,18 @@ def _hold(spark: SparkSession) -> None:
     with _lock:
         count, before = _holds.get(id(spark), (0, {}))
         if count == 0:
-            before = {name: spark.conf.get(name, None) for name in CALL_SETTINGS}
-            for name, value in CALL_SETTINGS.items():
+            wanted = _call_settings(spark)
+            before = {name: spark.conf.get(name, None) for name in wanted}
+            for name, value in wanted.items():
                 if before[name] != value:
                     spark.conf.set(name, value)
         _holds[id(spark)] = (count + 1, before)
+
+
+def _call_settings(spark: SparkSession) -> Mapping[str, str]:
+    if spark.conf.get(COMPILES_HUGE_METHODS, None) is None:
+        return CALL_SETTINGS
+    return {name: value for name, value in CALL_SETTINGS.items() if name != HUGE_METHODS}
 
 
 def _release(spark: SparkSession) -> None:
