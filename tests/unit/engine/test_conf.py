@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lakelogic.core.settings import Settings
-from lakelogic.engine.spark.conf import is_local, start_conf
+from lakelogic.engine.spark.conf import CALL_SETTINGS, COMPILES_HUGE_METHODS, HUGE_METHODS, is_local, start_conf
 
 
 @pytest.fixture
@@ -42,3 +42,12 @@ def test_a_local_spark_copies_no_jars(settings: Settings) -> None:
     assert "spark.jars" not in conf
     assert len(conf["spark.driver.extraClassPath"].split(":")) == 2
     assert conf["spark.sql.shuffle.partitions"] == "8"
+
+
+@pytest.mark.parametrize("master", ["local[2]", "spark://host:7077"])
+def test_large_methods_are_compiled_only_by_a_jvm_that_was_told_to(settings: Settings, master: str) -> None:
+    conf = start_conf(settings, master)
+    assert "-XX:-DontCompileHugeMethods" in conf["spark.driver.extraJavaOptions"]
+    assert conf[HUGE_METHODS] == "65535"
+    assert COMPILES_HUGE_METHODS in conf, "calls know that this JVM was told to"
+    assert CALL_SETTINGS[HUGE_METHODS] == "8000", "a session of somebody else's was not"
