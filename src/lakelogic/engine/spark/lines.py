@@ -54,10 +54,13 @@ def read_lines(spark: SparkSession, spec: LineSpec) -> tuple[DataFrame, Tally]:
     """Columns `value` and SOURCE_COLUMN, one row per line that is a record, counted right above the scan."""
     text = spark.read.text(exactly(spec.paths), wholetext=spec.whole)
     value = LINE if spec.encoding == "UTF-8" else f"decode(CAST(value AS BINARY), {literal(spec.encoding)})"
-    lines = text.selectExpr(f"{value} AS {LINE}", f"{source_expression(spec.paths)} AS {SOURCE_COLUMN}")
+    source = f"{source_expression(spec.paths)} AS {SOURCE_COLUMN}"
+    # The path of a single file is one value: it is added after the count, which would copy it with every row.
+    above = [source] if len(spec.paths) == 1 else []
+    lines = text.selectExpr(f"{value} AS {LINE}", *([] if above else [source]))
     skipped = " OR ".join(f"{LINE} = {literal(line)}" for line in spec.skip)
     counted, tally = take_tally(lines, {"lines": sf.count(sf.lit(1)), "skipped": sf.count_if(sf.expr(skipped))})
-    return counted.where(f"NOT ({skipped})"), tally
+    return counted.where(f"NOT ({skipped})").selectExpr("*", *above), tally
 
 
 def readable(record: str) -> str:
@@ -65,15 +68,15 @@ def readable(record: str) -> str:
     return _READABLE.replace("record", record)
 
 
-def final_columns(names: Sequence[str], values: Sequence[str], *, records: bool = False) -> list[str]:
+def final_columns(
+    names: Sequence[str], values: Sequence[str], *, records: bool = False, judged: bool = False
+) -> list[str]:
     """The columns of a text source: values only where the record is sound, else the record itself.
 
-    `records`: the record stands beside the values, too.
+    `records`: the record stands beside the values, too. `judged`: the values are NULL already where it is not sound.
     """
-    sound = f"{MALFORMED_COLUMN} IS NULL"
-    columns = [
-        f"CASE WHEN {sound} THEN {value} END AS {quote(name)}" for name, value in zip(names, values, strict=True)
-    ]
+    given = values if judged else [f"CASE WHEN {MALFORMED_COLUMN} IS NULL THEN {value} END" for value in values]
+    columns = [f"{value} AS {quote(name)}" for name, value in zip(names, given, strict=True)]
     record = readable(LINE) if records else f"CASE WHEN {MALFORMED_COLUMN} IS NOT NULL THEN {LINE} END"
     return [*columns, f"{record} AS {RECORD_COLUMN}", MALFORMED_COLUMN, SOURCE_COLUMN]
 

@@ -83,8 +83,11 @@ def _read_group(
         f"from_csv({_narrow(options)}, {literal(schema)}, {_parser_options(options)}) AS r",
     )
     marked = parsed.selectExpr("*", f"{_malformed(len(group.names), options)} AS {MALFORMED_COLUMN}")
+    # All fields of a line at once: a test for each would make the generated code half as long again.
+    sound = f"CASE WHEN {MALFORMED_COLUMN} IS NULL THEN r END AS r"
+    judged = marked.selectExpr(LINE, SOURCE_COLUMN, MALFORMED_COLUMN, sound)
     values = [f"r.{quote(name)}" if name in group.names else "CAST(NULL AS STRING)" for name in names]
-    return Source(marked.selectExpr(*final_columns(names, values, records=records)), (tally,))
+    return Source(judged.selectExpr(*final_columns(names, values, records=records, judged=True)), (tally,))
 
 
 def _read_multi_line(spark: SparkSession, group: CsvGroup, options: CsvOptions, names: Sequence[str]) -> Source:
