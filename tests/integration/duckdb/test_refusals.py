@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from lakelogic import DataProcessor
 from lakelogic.core.errors import CapabilityError
@@ -45,5 +46,5 @@ def test_is_refused_before_anything_is_written(tmp_path: Path, sql: str, said: s
 def test_a_number_of_days_is_not(tmp_path: Path) -> None:
     (tmp_path / "stays.csv").write_text("id,first,last\n1,2026-01-01,2026-01-03\n")
     (tmp_path / "contract.yaml").write_text(_CONTRACT.format(sql="DATEDIFF(last, first)"))
-    good, _ = DataProcessor(tmp_path / "contract.yaml", engine="duckdb").run()
-    assert good["made"].to_list() == [2]
+    DataProcessor(tmp_path / "contract.yaml", engine="duckdb").run()
+    assert DeltaTable(tmp_path / "lake" / "stays").to_pyarrow_table()["made"].to_pylist() == [2]

@@ -69,8 +69,9 @@ def test_rows_are_split_counted_and_read_back(engine: DuckDbEngine, tmp_path: Pa
     assert staged.counts == {"source": 3, "typed": 3, "skipped": 1}
     assert {file.partition["day"] for file in staged.accepted} == {"2026-01-02", None}
     good = engine.frame(StageInput(staged_root=str(tmp_path / "t"), staged=staged.accepted, columns=OUTPUT))
-    assert sorted(good["id"].to_list()) == [1, 2] and len(good) == 2
-    assert [str(price) for price in good.sort("id")["price"].to_list()] == ["1.01", "3.00"]
+    rows = pa.table(good)  # a frame of polars where that is installed
+    assert sorted(rows["id"].to_pylist()) == [1, 2] and len(good) == 2
+    assert [str(price) for price in rows.sort_by("id")["price"].to_pylist()] == ["1.01", "3.00"]
 
     rejected = StageInput(staged_root=str(tmp_path / "t"), staged=staged.rejected, columns=OUTPUT)
     count = Observation("failed:malformed", sqlglot.parse_one("SUM(failed)"))
