@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-_BLANKS = "".join(map(chr, range(1, 33))) + "\x7f"
+# Spark trims blanks and ASCII control characters around a value before it casts it, and nothing else.
+BLANKS = "".join(map(chr, range(1, 33))) + "\x7f"
 # What Double.parseDouble reads beside decimal digits; the exponent must be there.
 _HEXADECIMAL = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[dDfF]?")
 
 
 def hex_number(text: str) -> str | None:
     """The number that Java reads from hexadecimal digits, written in decimal ones; NULL where it reads none."""
-    found = _HEXADECIMAL.fullmatch(text.strip(_BLANKS))
+    found = _HEXADECIMAL.fullmatch(text.strip(BLANKS))
     if found is None:
         return None
     try:

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from lakelogic.engine.local.calls import in_utc, zone_known
-from lakelogic.engine.local.numbers import hex_number, java_number
+from lakelogic.engine.local.numbers import BLANKS, hex_number, java_number
 from lakelogic.engine.polars.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
@@ -23,8 +23,6 @@ from lakelogic.engine.polars.types import (
 )
 from lakelogic.engine.polars.values import Value, call, null, refused
 
-# Spark trims blanks and ASCII control characters around a value before it casts it, and nothing else.
-_BLANKS = "".join(map(chr, range(1, 33))) + "\x7f"
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _FLOATING = rf"^({_NUMBER}|(?i:[+-]?(?:inf|infinity)|nan))[dDfF]?$"
 _DATE = r"([0-9]{4,6})(?:-([0-9]{1,2})(?:-([0-9]{1,2})"
@@ -83,7 +81,7 @@ def java_number_of(shortest: str) -> str:
 
 
 def _trimmed(value: Value) -> pl.Expr:
-    return value.expr.str.strip_chars(_BLANKS)
+    return value.expr.str.strip_chars(BLANKS)
 
 
 def _parted(text: pl.Expr, pattern: str) -> tuple[pl.Expr, pl.Expr]:
