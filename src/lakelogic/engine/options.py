@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -46,6 +47,37 @@ class CsvOptions:
     encoding: str = "UTF-8"
     null_value: str | None = None
     multi_line: bool = False
+
+    @property
+    def quoted_text(self) -> str:
+        """What may stand between two quotes; this and the next three are patterns that Java and Python read alike."""
+        mark, escape = re.escape(self.quote), re.escape(self.escape)
+        if not self.escape:
+            return f"[^{mark}]*+"
+        pair = mark * 2 if escape == mark else rf"{escape}[\s\S]"
+        return f"[^{mark}{escape}]*+(?:{pair}[^{mark}{escape}]*+)*+"
+
+    @property
+    def quoted_field(self) -> str:
+        """A field in quotes, and the blanks behind it."""
+        blanks = "".join(re.escape(blank) for blank in " \t" if blank != self.sep)
+        return f"{re.escape(self.quote)}{self.quoted_text}{re.escape(self.quote)}[{blanks}]*+"
+
+    @property
+    def plain_field(self) -> str:
+        """A field that does not begin with a quote, up to the next separator."""
+        return f"(?!{re.escape(self.quote)}){self._letter()}*+"
+
+    @property
+    def unquoted_field(self) -> str:
+        """A field without any quote."""
+        return f"{self._letter(but=self.quote)}*+"
+
+    def _letter(self, but: str = "") -> str:
+        if len(self.sep) == 1:
+            return f"[^{re.escape(self.sep + but)}]"
+        letter = f"[^{re.escape(but)}]" if but else r"[\s\S]"
+        return f"(?:(?!{re.escape(self.sep)}){letter})"
 
 
 def parse_options(format_: str, options: Mapping[str, str]) -> dict[str, str]:

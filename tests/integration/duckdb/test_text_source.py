@@ -34,8 +34,7 @@ def read(path: Path, content: bytes, format_: str = "csv", **options: str) -> li
         ('"x,y",b', ("x,y", "b")),
         ('"a" ,b', ("a", "b")),
         (' a , "b" ', (" a ", ' "b" ')),
-        ('"a, b" x,c', ('"a, b" x', "c")),
-        ('"a" "b",c', ('"a" "b"', "c")),
+        ('say "a",b', ('say "a"', "b")),
     ],
 )
 def test_a_csv_line_is_split_as_spark_splits_it(tmp_path: Path, line: str, fields: tuple[str | None, ...]) -> None:
@@ -50,6 +49,9 @@ def test_a_csv_line_is_split_as_spark_splits_it(tmp_path: Path, line: str, field
         (b"a", "too few fields", "a"),
         (b"a,b,c", "too many fields", "a,b,c"),
         (b'a,"b', "unclosed quote", 'a,"b'),
+        (b'"a, b" x,c', "misplaced quote", '"a, b" x,c'),
+        (b'"a" "b",c', "misplaced quote", '"a" "b",c'),
+        (b'"a",b,"c"', "too many fields", '"a",b,"c"'),
         (b"\xc3\xa9\xff,b", "not UTF-8", "\\xC3\\xA9\\xFF,b"),
     ],
 )
@@ -62,6 +64,30 @@ def test_a_malformed_line_is_kept_whole(tmp_path: Path, line: bytes, reason: str
 def test_blank_lines_headers_and_marks_are_no_rows(tmp_path: Path) -> None:
     rows = read(tmp_path / "f.csv", b"\xef\xbb\xbfx,y\r\n1,2\r\r\nx,y\n\n3,4")
     assert [(row["x"], row["y"]) for row in rows] == [("1", "2"), ("3", "4")]
+
+
+def test_lines_keep_their_order_whichever_way_they_are_cut(tmp_path: Path) -> None:
+    lines = [b"1,a", b'2,"b"', b"3", b"4,\xff", b"", b"5,e", b'6,"f', b"x,y", b"7,"]
+    rows = read(tmp_path / "f.csv", b"x,y\n" + b"\n".join(lines) + b"\n")
+    told = [(row["x"], row["y"], row["_lakelogic_malformed"], row["_lakelogic_record"]) for row in rows]
+    assert told == [
+        ("1", "a", None, None),
+        ("2", "b", None, None),
+        (None, None, "too few fields", "3"),
+        (None, None, "not UTF-8", "4,\\xFF"),
+        ("5", "e", None, None),
+        (None, None, "unclosed quote", '6,"f'),
+        ("7", None, None, None),
+    ]
+
+
+def test_lines_are_whole_where_blocks_of_a_file_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b"\xef\xbb\xbfx,y\r\n" + b"".join(b'%d,"a\xc3\xa9"\r\n%d,b\r' % (n, -n) for n in range(40)) + b"9,last"
+    expected = [(str(m), v) for n in range(40) for m, v in ((n, "a\u00e9"), (-n, "b"))] + [("9", "last")]
+    for size in (5, 7, 64, 1000):
+        monkeypatch.setattr("lakelogic.engine.local.lines._CHUNK", size)
+        rows = read(tmp_path / "f.csv", content)
+        assert [(row["x"], row["y"]) for row in rows] == expected
 
 
 def test_json_keeps_the_digits_as_written(tmp_path: Path) -> None:

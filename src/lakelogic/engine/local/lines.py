@@ -17,6 +17,7 @@ from lakelogic.storage.files import open_file
 _BOM = b"\xef\xbb\xbf"
 _UNREADABLE = {".zst", ".snappy", ".lz4", ".deflate"}
 NOT_UTF8 = "not UTF-8"
+_CHUNK = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,21 @@ def read_lines(path: str, encoding: str = "utf-8") -> Iterator[Line]:
         first = False
         for part in _split(body):
             yield decode(part, encoding)
+
+
+def read_blocks(path: str) -> Iterator[bytes]:
+    """The bytes of a file in blocks of whole lines, which all end at LF, and without a byte order mark."""
+    begun: list[bytes] = []  # of a line whose end is yet to come
+    for number, read in enumerate(_chunks(path)):
+        chunk = read if number else read.removeprefix(_BOM)
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield _with_line_feeds(b"".join([*begun, chunk[:end]]))
+            begun = []
+        if end < len(chunk):
+            begun.append(chunk[end:])
+    if begun:
+        yield _with_line_feeds(b"".join(begun))
 
 
 def read_whole(path: str, encoding: str) -> Line:
@@ -58,6 +74,19 @@ def _raw_lines(path: str) -> Iterator[bytes]:
             yield from stream
     except (OSError, EOFError, zlib.error) as error:
         raise RunError(f"cannot read `{path}`: {error}") from error
+
+
+def _chunks(path: str) -> Iterator[bytes]:
+    try:
+        with _open(path) as stream:
+            while chunk := stream.read(_CHUNK):
+                yield chunk
+    except (OSError, EOFError, zlib.error) as error:
+        raise RunError(f"cannot read `{path}`: {error}") from error
+
+
+def _with_line_feeds(block: bytes) -> bytes:
+    return block.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in block else block
 
 
 def _open(path: str) -> IO[bytes]:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lakelogic.core.errors import RunError
-from lakelogic.engine.local.csv_lines import CsvSplitter
+from lakelogic.engine.local.csv_batches import CsvFile
 from lakelogic.engine.local.json_lines import NOT_JSON, object_keys, split_document, split_object
 from lakelogic.engine.local.lines import NOT_UTF8, Line, read_lines, read_whole
 from lakelogic.engine.local.options import CsvOptions, parse_csv_options, parse_encoding, parse_options
@@ -39,6 +40,10 @@ class TextSource:
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
 
     def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        if self.spec.format == "csv":
+            for path in self.paths:
+                yield from self._csv_batches(path, schema)
+            return
         rows: list[list[str | None]] = []
         for path in self.paths:
             for values, record in self._records(path):
@@ -57,8 +62,6 @@ class TextSource:
     def _records(self, path: str) -> Iterator[Record]:
         encoding = parse_encoding(parse_options(self.spec.format, self.spec.options))
         match self.spec.format:
-            case "csv":
-                return self._csv(path, parse_csv_options(self.spec.options))
             case "text":
                 return self._checked(path, encoding, lambda text: {"value": text})
             case "json" if not _object_per_line(path, encoding):
@@ -75,20 +78,22 @@ class TextSource:
             else:
                 yield (split(line.text) if line.valid else NOT_UTF8), line.text
 
-    def _csv(self, path: str, options: CsvOptions) -> Iterator[Record]:
+    def _csv_batches(self, path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        options = parse_csv_options(self.spec.options)
         header = csv_header(path, options, self.spec.declared)
         if header is None:
             return
-        splitter = CsvSplitter(options, len(header.names))
-        for line in read_lines(path, options.encoding):
-            if not line.text or line.text == header.line:
-                self.skipped += 1
-                continue
-            fields = splitter.split(line.text) if line.valid else NOT_UTF8
-            yield (
-                (fields if isinstance(fields, str) else dict(zip(header.names, fields, strict=True))),
-                line.text,
-            )
+        file = CsvFile(path, options, header.names, header.line)
+        places = {name: place for place, name in enumerate(header.names)}
+        for batch in file.batches():
+            *fields, records, reasons = batch.columns
+            missing = pa.nulls(len(batch), pa.string())
+            columns = [fields[places[name]] if name in places else missing for name in self.names]
+            if not self.spec.raw:  # a sound record is not kept beside its values
+                records = pc.if_else(pc.is_null(reasons), pa.scalar(None, pa.string()), records)
+            source = pa.repeat(pa.scalar(path), len(batch))
+            yield pa.RecordBatch.from_arrays([*columns, records, reasons, source], schema=schema)
+        self.skipped += file.skipped
 
 
 @dataclass(frozen=True, slots=True)

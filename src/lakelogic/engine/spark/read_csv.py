@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from lakelogic.core.errors import RunError
@@ -20,6 +20,8 @@ from lakelogic.engine.spark.tally import take_tally
 from lakelogic.plan.model import MALFORMED_COLUMN, SOURCE_COLUMN
 
 _CORRUPT = "_lakelogic_corrupt"
+_QUOTED, _FIELDS = "_lakelogic_quoted", "_lakelogic_fields"
+_ANY = r"[\s\S]"
 # A text that no file holds: so an empty field is NULL, but a quoted empty one is the empty text.
 _NO_NULL = "\x01null\x01"
 _MAX_FIELDS = 100_000  # the parser stops the whole job above it, so such a line never reaches the parser
@@ -76,18 +78,57 @@ def _read_group(
 ) -> Source:
     skip = ("",) if group.header is None else ("", group.header)
     lines, tally = read_lines(spark, LineSpec(group.paths, options.encoding, skip))
-    schema = ", ".join(f"{quote(name)} STRING" for name in (*group.names, _CORRUPT))
-    parsed = lines.selectExpr(
-        LINE,
-        SOURCE_COLUMN,
-        f"from_csv({_narrow(options)}, {literal(schema)}, {_parser_options(options)}) AS r",
+    marked = _split_lines(lines, group.names, options).selectExpr(
+        "*", f"{_malformed(len(group.names), options)} AS {MALFORMED_COLUMN}"
     )
-    marked = parsed.selectExpr("*", f"{_malformed(len(group.names), options)} AS {MALFORMED_COLUMN}")
     # All fields of a line at once: a test for each would make the generated code half as long again.
-    sound = f"CASE WHEN {MALFORMED_COLUMN} IS NULL THEN r END AS r"
-    judged = marked.selectExpr(LINE, SOURCE_COLUMN, MALFORMED_COLUMN, sound)
-    values = [f"r.{quote(name)}" if name in group.names else "CAST(NULL AS STRING)" for name in names]
+    sound = f"CASE WHEN {MALFORMED_COLUMN} IS NULL THEN {_FIELDS} END AS {_FIELDS}"
+    judged = marked.selectExpr(LINE, SOURCE_COLUMN, MALFORMED_COLUMN, _QUOTED, sound)
+    places = {name: number for number, name in enumerate(group.names)}
+    values = [_value(places[name], options) if name in places else "CAST(NULL AS STRING)" for name in names]
     return Source(judged.selectExpr(*final_columns(names, values, records=records, judged=True)), (tally,))
+
+
+def _split_lines(lines: DataFrame, names: Sequence[str], options: CsvOptions) -> DataFrame:
+    """The fields of each line as an array. Most lines hold no quote, and cutting them is half the parser's work."""
+    quoted = f"contains({LINE}, {literal(options.quote)})" if options.quote else "false"
+    told = lines.selectExpr(LINE, SOURCE_COLUMN, f"{quoted} AS {_QUOTED}")
+    cut = f"split({LINE}, {literal(re.escape(options.sep))}, -1)"
+    if not options.quote:
+        return told.selectExpr("*", f"{cut} AS {_FIELDS}", f"false AS {_CORRUPT}")
+    if len(options.sep) > 1 or not options.escape:
+        return told.selectExpr("*", f"IF({_QUOTED}, {_matched(options)}, {cut}) AS {_FIELDS}", f"false AS {_CORRUPT}")
+    schema = ", ".join(f"{quote(name)} STRING" for name in (*names, _CORRUPT))
+    parsed = f"from_csv(IF({_QUOTED} AND NOT {_too_wide(options)}, {LINE}, NULL), {literal(schema)}"
+    values = ", ".join(f"r.{quote(name)}" for name in names)
+    return told.selectExpr("*", f"{parsed}, {_parser_options(options)}) AS r").selectExpr(
+        LINE, SOURCE_COLUMN, _QUOTED, f"IF({_QUOTED}, array({values}), {cut}) AS {_FIELDS}",
+        f"r.{_CORRUPT} IS NOT NULL AS {_CORRUPT}",
+    )  # fmt: skip
+
+
+def _matched(options: CsvOptions) -> str:
+    """The fields of a line with quotes, in styles that the parser cannot: separators of several letters, no escape."""
+    sep, mark = re.escape(options.sep), re.escape(options.quote)
+    field = rf"\G{sep}({options.quoted_field}|{options.plain_field})"
+    inner = f"regexp_extract(x, {literal(f'^{mark}({options.quoted_text}){mark}')}, 1)"
+    escaped = re.escape(options.escape)
+    meant = (
+        inner if not options.escape else f"regexp_replace({inner}, {literal(f'{escaped}([{mark}{escaped}])')}, '$1')"
+    )
+    return (
+        f"transform(regexp_extract_all(concat({literal(options.sep)}, {LINE}), {literal(field)}, 1), x -> CASE "
+        f"WHEN startswith(x, {literal(options.quote)}) THEN {meant} WHEN x <> '' THEN x END)"
+    )
+
+
+def _value(place: int, options: CsvOptions) -> str:
+    """An empty field is NULL. Of lines with quotes it is already, and what is empty there was quoted."""
+    value = f"get({_FIELDS}, {place})"
+    nothing = f"{value} = '' AND NOT {_QUOTED}"
+    if options.null_value is not None:
+        nothing += f" OR {value} = {literal(options.null_value)}"
+    return f"CASE WHEN {nothing} THEN NULL ELSE {value} END"
 
 
 def _read_multi_line(spark: SparkSession, group: CsvGroup, options: CsvOptions, names: Sequence[str]) -> Source:
@@ -117,30 +158,41 @@ def _read_multi_line(spark: SparkSession, group: CsvGroup, options: CsvOptions, 
 
 
 def _malformed(width: int, options: CsvOptions) -> str:
-    unclosed = f"WHEN {_unclosed(options)} THEN 'unclosed quote' " if options.quote else ""
+    ragged = (
+        f"CASE WHEN {_CORRUPT} THEN {_ragged(width, options)} "
+        f"WHEN size({_FIELDS}) <> {width} THEN IF(size({_FIELDS}) < {width}, 'too few fields', 'too many fields') END"
+    )
     return (
-        f"CASE WHEN NOT is_valid_utf8({LINE}) THEN '{NOT_UTF8}' "
-        f"WHEN {_too_wide(options)} THEN 'too many fields' {unclosed}"
-        f"WHEN r.{_CORRUPT} IS NOT NULL THEN {_ragged(width, options)} END"
+        f"CASE WHEN NOT is_valid_utf8({LINE}) THEN '{NOT_UTF8}' WHEN {_too_wide(options)} THEN 'too many fields' "
+        f"ELSE {f'coalesce({_misquoted(options)}, {ragged})' if options.quote else ragged} END"
     )
 
 
-def _unclosed(options: CsvOptions) -> str:
-    """An odd number of quotes, looked at only where there is one."""
-    quoted, line = literal(options.quote), LINE
-    if options.escape != options.quote:
-        line = f"replace({LINE}, {literal(options.escape + options.quote)}, '')"
-    return f"(contains({LINE}, {quoted}) AND (length({line}) - length(replace({line}, {quoted}, ''))) % 2 = 1)"
+def _misquoted(options: CsvOptions) -> str:
+    """Every field must be quoted from its start to its end, or not at all: the parser takes any line, and changes some.
+
+    Quotes within plain fields are rare. Where there are any, their number must be even, and fields may hold them.
+    """
+    sep, quoted, line = re.escape(options.sep), literal(options.quote), LINE
+    if options.escape not in ("", options.quote):
+        line = f"regexp_replace({LINE}, {literal(re.escape(options.escape) + _ANY)}, '')"
+    odd = f"(length({line}) - length(replace({line}, {quoted}, ''))) % 2 = 1"
+    usual, any_ = (
+        rf"\A(?:{options.quoted_field}|{plain})(?:{sep}(?:{options.quoted_field}|{plain}))*+\z"
+        for plain in (options.unquoted_field, options.plain_field)
+    )
+    return (
+        f"CASE WHEN {_QUOTED} AND NOT {LINE} RLIKE {literal(usual)} THEN "
+        f"CASE WHEN {odd} THEN 'unclosed quote' WHEN NOT {LINE} RLIKE {literal(any_)} THEN 'misplaced quote' END END"
+    )
 
 
 def _ragged(width: int, options: CsvOptions) -> str:
     """Too few or too many: count the separators that stand outside quotes."""
     line = LINE
     if options.quote:
-        mark, escape = re.escape(options.quote), re.escape(options.escape)
-        inner = f"[^{mark}]" if options.escape == options.quote else f"(?:[^{mark}{escape}]|{escape}.)"
-        quoted = literal(f"{mark}{inner}*+{mark}")
-        line = f"regexp_replace({LINE}, {quoted}, '')"
+        quoted = rf"(\A|{re.escape(options.sep)}){options.quoted_field}"
+        line = f"regexp_replace({LINE}, {literal(quoted)}, '$1')"
     fields = f"(length({line}) - length(replace({line}, {literal(options.sep)}, ''))) DIV {len(options.sep)} + 1"
     return f"IF({fields} < {width}, 'too few fields', 'too many fields')"
 
@@ -150,10 +202,6 @@ def _too_wide(options: CsvOptions) -> str:
     return f"(octet_length({LINE}) >= {_MAX_FIELDS} AND {separators} >= {_MAX_FIELDS})"
 
 
-def _narrow(options: CsvOptions) -> str:
-    return f"IF({_too_wide(options)}, NULL, {LINE})"
-
-
 def _options(options: CsvOptions) -> dict[str, str]:
     return {
         "mode": "PERMISSIVE",
@@ -161,6 +209,8 @@ def _options(options: CsvOptions) -> dict[str, str]:
         "sep": options.sep,
         "quote": options.quote,
         "escape": options.escape or "\x00",
+        # By default this is NUL, which the parser then leaves out of quoted fields.
+        "charToEscapeQuoteEscaping": options.escape or "\x00",
         "nullValue": _NO_NULL if options.null_value is None else options.null_value,
         "emptyValue": "",
         "maxColumns": str(_MAX_FIELDS + 1),
