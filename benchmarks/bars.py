@@ -115,11 +115,12 @@ def _one(bar: Bar, part: dict[str, Any] | None) -> Held:
 def ways(parts: Parts) -> list[tuple[str, float, str]]:
     """Every way to do the checked load of the peers' rows that was measured: name, seconds, what it does not do."""
     found = []
-    for each in parts.get("same_rows", {}).get("numbers", {}).get("results", []):
+    same = parts.get("same_rows", {}).get("numbers", {})
+    for each in same.get("results", []):
         label = {"typed copy": "plain copy, no checks (Spark)", "checked load": "LakeLogic (Spark)",
                  "hand-written": "hand-written PySpark"}[each["name"]]  # fmt: skip
         found.append((label, each["median_s"], ""))
-    for each in parts.get("local", {}).get("numbers", {}).get("results", []):
+    for each in same.get("local", []):
         engine = {"duckdb": "DuckDB", "polars": "Polars"}[each["engine"]]
         label = {"typed copy": f"plain copy, no checks ({engine})", "checked load": f"LakeLogic ({engine})",
                  "hand-written": f"hand-written {engine}"}[each["name"]]  # fmt: skip
@@ -139,8 +140,8 @@ ENGINES = {"spark": "Spark", "duckdb": "DuckDB", "polars": "Polars"}
 def peers(parts: Parts) -> Held:
     """Our best engine against each peer on its best."""
     name, bar = "checked load against each peer, each on its best engine", "faster than all"
-    part, local = parts.get("peers"), parts.get("local")
-    if part is None or part["quick"] or local is None or local["quick"] or "same_rows" not in parts:
+    part, same = parts.get("peers"), parts.get("same_rows")
+    if part is None or part["quick"] or same is None or same["quick"]:
         return Held(name, bar, "not measured", None, part["command"] if part else "")
     found = ways(parts)
     ours = min((way for way in found if way[0].startswith("LakeLogic (")), key=lambda way: way[1])

@@ -1,6 +1,7 @@
 """The checked load without Spark: DuckDB and Polars, each beside a script by hand and a typed copy; peak memory too.
 
     python benchmarks/local_load.py --rows 1000000
+    python benchmarks/local_load.py --rows 1000000 --source csv
 
 Every way runs in a process of its own, so that its memory is its own. The script reads, casts, checks with an array of
 errors and writes good and bad rows to two Delta tables. It has no journal, no ledger and no lineage.
@@ -52,6 +53,10 @@ def _duckdb_typed(prefix: str = "") -> str:
     return ", ".join(f"TRY_CAST({c} AS {CASTS.get(c, 'VARCHAR')}) AS {prefix}{c}" for c in COLUMNS)
 
 
+def _duckdb_read(path: str) -> str:
+    return f"read_csv('{path}', all_varchar = true)" if path.endswith(".csv") else f"read_parquet('{path}')"
+
+
 def duckdb_by_hand(path: str, out: Path) -> tuple[int, int]:
     import duckdb
     from deltalake import write_deltalake
@@ -64,7 +69,7 @@ def duckdb_by_hand(path: str, out: Path) -> tuple[int, int]:
         connection.execute(f"""
             CREATE TEMP TABLE checked AS
             SELECT *, list_filter([{", ".join(casts + rules)}], lambda x: x IS NOT NULL) AS errors
-            FROM (SELECT *, {_duckdb_typed("t_")} FROM read_parquet('{path}'))""")
+            FROM (SELECT *, {_duckdb_typed("t_")} FROM {_duckdb_read(path)})""")
         good = ", ".join(f"t_{c} AS {c}" for c in COLUMNS)
         parts = {"good": f"SELECT {good} FROM checked WHERE len(errors) = 0",
                  "bad": f"SELECT {', '.join(COLUMNS)}, errors FROM checked WHERE len(errors) > 0"}  # fmt: skip
@@ -79,7 +84,7 @@ def duckdb_copy(path: str, out: Path) -> tuple[int, int]:
     from deltalake import write_deltalake
 
     with duckdb.connect() as connection:
-        rows = connection.sql(f"SELECT {_duckdb_typed()} FROM read_parquet('{path}')")
+        rows = connection.sql(f"SELECT {_duckdb_typed()} FROM {_duckdb_read(path)}")
         write_deltalake(str(out / "orders"), rows.to_arrow_reader(100_000))
     return 0, 0
 
@@ -88,7 +93,8 @@ def _polars_typed(path: str) -> Any:
     import polars as pl
 
     types = {"order_id": pl.Int64, "amount": pl.Decimal(12, 2), "quantity": pl.Int32, "discount": pl.Float64}
-    return pl.scan_parquet(path).with_columns(
+    rows = pl.scan_csv(path, infer_schema=False) if path.endswith(".csv") else pl.scan_parquet(path)
+    return rows.with_columns(
         *[pl.col(name).cast(type_, strict=False).alias(f"t_{name}") for name, type_ in types.items()],
         pl.col("order_date").str.to_date("%Y-%m-%d", strict=False).alias("t_order_date"),
         pl.col("updated_at").str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False).alias("t_updated_at"),
@@ -145,8 +151,8 @@ def one_way(engine: str, way: str, path: str, repeat: int) -> None:
                       "memory_mib": memory, "good": found[0], "bad": found[1]}))  # fmt: skip
 
 
-def compare(options: argparse.Namespace) -> list[dict[str, Any]]:
-    path = generate(Path(options.cache), options.rows, "parquet")
+def compare(options: argparse.Namespace, source: str = "parquet") -> list[dict[str, Any]]:
+    path = generate(Path(options.cache), options.rows, source)
     results = []
     for engine in options.engines:
         for way in WAYS:
@@ -165,6 +171,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--source", choices=("parquet", "csv"), default="parquet")
     parser.add_argument("--engines", nargs="+", choices=("duckdb", "polars"), default=["duckdb", "polars"])
     parser.add_argument("--cache", default=str(Path(tempfile.gettempdir()) / "lakelogic-bench"))
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
@@ -173,7 +180,8 @@ def main() -> None:
     if options.one:
         one_way(*options.one, options.input, options.repeat)
     else:
-        print(json.dumps({"rows": options.rows, "results": compare(options)}))
+        results = compare(options, options.source)
+        print(json.dumps({"rows": options.rows, "source": options.source, "results": results}))
 
 
 if __name__ == "__main__":

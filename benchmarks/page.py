@@ -103,12 +103,15 @@ def _peers(parts: dict[str, Any]) -> str:
 
 
 def _local(parts: dict[str, Any]) -> str:
-    if "local" not in parts:
-        return ""
-    numbers = parts["local"]["numbers"]
+    return "".join(_local_part(parts[name]["numbers"]) for name in ("local", "local_csv") if name in parts)
+
+
+def _local_part(numbers: dict[str, Any]) -> str:
     rows = [[ENGINES[each["engine"]], each["name"], f"{each['median_s']:.2f} s", f"{each['memory_mib']:,} MiB"]
             for each in numbers["results"]]  # fmt: skip
-    return f"\n## Without Spark, {numbers['rows']:,} rows\n\n" + table(["engine", "way", "time", "peak memory"], rows)
+    source = {"parquet": "Parquet", "csv": "CSV"}[numbers["source"]]
+    head = f"\n## Without Spark, {numbers['rows']:,} rows from {source}\n\n"
+    return head + table(["engine", "way", "time", "peak memory"], rows)
 
 
 def _rules(parts: dict[str, Any]) -> str:

@@ -37,6 +37,7 @@ class Read:
 
     rows: Rows
     text: TextSource | None = None
+    again: bool = False  # they may be read twice, and will be the same
 
 
 def inspect_source(relations: Relations, spec: ReadSpec, slice_: Slice) -> SourceFacts:
@@ -65,8 +66,8 @@ def read_source(relations: Relations, spec: ReadSpec, slice_: Slice) -> Read:
         # A text source gives NULL for a column that it has not; `required` speaks about that.
         names = visible_names(text_names(spec, paths), spec) if spec.columns is None else list(spec.columns)
         text = TextSource(spec, paths, tuple(names))
-        return Read(relations.spill(text.open()), text)
-    return Read(_typed(relations, spec, slice_))
+        return Read(relations.spill(text.open()), text, again=True)
+    return Read(_typed(relations, spec, slice_), again=spec.format == "parquet" and isinstance(slice_, FileSlice))
 
 
 def _types(spec: ReadSpec, slice_: Slice) -> dict[str, Type]:

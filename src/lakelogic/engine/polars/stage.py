@@ -22,10 +22,10 @@ def run_stage(
 ) -> Staged:
     """Write the stage's rows below root/folder and say what was written."""
     read = _read_input(relations, source)
-    if read.text is None:
-        relations.keep(stage.input, read.rows)
+    if read.again:
+        relations.rows[stage.input] = read.rows
     else:
-        relations.rows[stage.input] = read.rows  # a text stream stands in a scratch file already
+        relations.keep(stage.input, read.rows)
     for link in links:
         relations.keep(link.name, read_link(relations, link))
     last = _run_segments(relations, stage)
@@ -42,7 +42,7 @@ def run_stage(
 def _read_input(relations: Relations, source: StageInput) -> Read:
     if source.spec is not None and source.slice is not None:
         return read_source(relations, source.spec, source.slice)
-    return Read(read_staged(source))
+    return Read(read_staged(source), again=True)
 
 
 def _run_segments(relations: Relations, stage: Stage) -> str:
