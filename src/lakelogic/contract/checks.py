@@ -18,6 +18,8 @@ from lakelogic.contract.source import Source
 from lakelogic.contract.transformations import Bucket, Join, Lookup, Union
 from lakelogic.contract.watermarks import check_watermark
 from lakelogic.core.errors import Problem
+from lakelogic.core.secrets import reveal
+from lakelogic.core.spark_settings import HELD
 
 _NEEDS_KEY = frozenset({"merge", "scd2", "cdc"})
 
@@ -29,7 +31,7 @@ def check_contract(contract: Contract) -> Iterator[Problem]:
         _links_have_a_place, _limits_are_in_order, _source_is_complete, _bins_have_limits, _masking_fits,
         _overwrite_fits, _reconcile_fits,
         _merge_agrees, check_change_events, check_watermark, check_database, check_raw,
-        _history_is_declared, _credentials_are_sound,
+        _history_is_declared, _credentials_are_sound, _spark_is_ours_where_it_must_be,
     )  # fmt: skip
     return chain.from_iterable(check(contract) for check in checks)
 
@@ -37,6 +39,14 @@ def check_contract(contract: Contract) -> Iterator[Problem]:
 def _credentials_are_sound(contract: Contract) -> Iterator[Problem]:
     for path, message, hint in check_credentials(contract.credentials):
         yield Problem("LL160", message, contract.at(path), hint)
+
+
+def _spark_is_ours_where_it_must_be(contract: Contract) -> Iterator[Problem]:
+    for name, value in contract.spark.items():
+        held = HELD.get(name)
+        if held is not None and str(reveal(value)).lower() != held.lower():
+            message = f"`{name}` is always `{held}`: with another value the same contract would give other rows"
+            yield Problem("LL189", message, contract.at(f"spark.{name}"), "leave it out")
 
 
 def _names_are_unique(contract: Contract) -> Iterator[Problem]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -225,6 +226,22 @@ def test_a_stage_leaves_no_view_and_no_setting_behind(
         assert spark_session.conf.get("spark.sql.session.timeZone") == "Asia/Tokyo"
     finally:
         spark_session.conf.set("spark.sql.session.timeZone", CALL_SETTINGS["spark.sql.session.timeZone"])
+
+
+def test_a_session_that_passes_over_broken_files_does_not_do_so_for_us(
+    spark_session: Any, spark_engine: Any, tmp_path: Path, slice_of: Slices
+) -> None:
+    packed = gzip.compress(b"id\n" + b"".join(b"%d\n" % (n * 7919) for n in range(50_000)))
+    (tmp_path / "in.csv.gz").write_bytes(packed[: len(packed) // 2])
+    stage = Stage("source", (segment("all", "SELECT id, 'accepted' AS lakelogic_verdict FROM source"),), ())
+    spark_session.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
+    try:
+        source = StageInput(ReadSpec("csv"), slice_of(tmp_path / "in.csv.gz"))
+        with pytest.raises(RunError):
+            spark_engine.stage(stage, source, [], root=str(tmp_path), folder="b")
+        assert spark_session.conf.get("spark.sql.files.ignoreCorruptFiles") == "true"
+    finally:
+        spark_session.conf.unset("spark.sql.files.ignoreCorruptFiles")
 
 
 def test_a_relation_that_the_optimizer_cuts_out_is_still_counted(

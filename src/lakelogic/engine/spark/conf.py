@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lakelogic.core.errors import RunError
 from lakelogic.core.settings import Settings
+from lakelogic.core.spark_settings import HELD
 from lakelogic.engine.spark.archive import archive_option, find_archive
 from lakelogic.engine.spark.stores import REDACTION
 
@@ -22,15 +23,7 @@ HUGE_METHODS = "spark.sql.codegen.hugeMethodLimit"
 COMPILES_HUGE_METHODS = "spark.lakelogic.compilesHugeMethods"
 
 # What every call of ours relies on; an existing session gets it for the length of the call only.
-CALL_SETTINGS: Mapping[str, str] = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.caseSensitive": "true",  # names match exactly; `Id` and `id` are two columns
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.maxConcurrentOutputFileWriters": "16",  # so that no sort precedes the split by verdict
-    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
-    HUGE_METHODS: "8000",
-}
+CALL_SETTINGS: Mapping[str, str] = {**HELD, HUGE_METHODS: "8000"}
 
 # A contract is one large generated method, in which the JVM would stop to inline what it calls.
 _INLINE = ("-XX:-ClipInlining", "-XX:-DontCompileHugeMethods", "-XX:+IgnoreUnrecognizedVMOptions")
