@@ -54,7 +54,11 @@ def _duckdb_typed(prefix: str = "") -> str:
 
 
 def _duckdb_read(path: str) -> str:
-    return f"read_csv('{path}', all_varchar = true)" if path.endswith(".csv") else f"read_parquet('{path}')"
+    if not path.endswith(".csv"):
+        return f"read_parquet('{path}')"
+    # DuckDB moves even a TRY_CAST of a column into its reader, which then stops at the first bad value.
+    texts = ", ".join(f"nullif({name}, '') AS {name}" for name in CASTS)
+    return f"(SELECT * REPLACE ({texts}) FROM read_csv('{path}', all_varchar = true))"
 
 
 def duckdb_by_hand(path: str, out: Path) -> tuple[int, int]:

@@ -3,58 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lakelogic.engine.local.ahead import ahead
 from lakelogic.engine.local.csv_lines import CsvSplitter
 from lakelogic.engine.local.lines import NOT_UTF8, Line, decode, read_blocks
 from lakelogic.engine.local.options import CsvOptions
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Rows of a block: the fields, then every line as it was read, then why it has no fields."""
+
+    batch: pa.RecordBatch
+    skipped: int  # headers and blank lines
+
+
+@dataclass(frozen=True)
 class CsvFile:
-    """One file; `skipped` counts headers and blank lines once its batches have been read."""
+    """One file with the names of its fields, in order, and its header line, if there is one."""
 
     path: str
     options: CsvOptions
-    names: tuple[str, ...]  # of its fields, in order
+    names: tuple[str, ...]
     header: str | None
-    skipped: int = field(default=0)
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """The fields, then every line as it was read, then why it has no fields."""
-        splitter = CsvSplitter(self.options, len(self.names))
-        for block in read_blocks(self.path):
-            lines = _lines(block, self.options.encoding)
-            if lines is None:
-                yield self._one_by_one(splitter, list(_decoded(block, self.options.encoding)))
-                continue
-            records = lines.filter(pc.invert(self._skip(lines)))
-            self.skipped += len(lines) - len(records)
-            if len(records):
-                yield self._together(splitter, records)
+    def blocks(self) -> Iterator[Cut]:
+        """Its rows in their order."""
+        return ahead(self._cut, read_blocks(self.path))
+
+    def _cut(self, block: bytes) -> Cut:
+        lines = _lines(block, self.options.encoding)
+        if lines is None:
+            decoded = [decode(raw, self.options.encoding) for raw in block.removesuffix(b"\n").split(b"\n")]
+            kept = [line for line in decoded if line.text and line.text != self.header]
+            return Cut(self._one_by_one(kept), len(decoded) - len(kept))
+        records = lines.filter(pc.invert(self._skip(lines)))
+        return Cut(self._together(records), len(lines) - len(records))
 
     def _skip(self, lines: pa.Array) -> pa.Array:
         blank = pc.equal(lines, "")
         return blank if self.header is None else pc.or_(blank, pc.equal(lines, self.header))
 
-    def _together(self, splitter: CsvSplitter, records: pa.Array) -> pa.RecordBatch:
+    def _together(self, records: pa.Array) -> pa.RecordBatch:
         parts = pc.split_pattern(records, self.options.sep)
         plain = pc.equal(pc.list_value_length(parts), len(self.names))
         if self.options.quote:
             plain = pc.and_(plain, pc.invert(pc.match_substring(records, self.options.quote)))
         if plain.true_count == len(records):
-            return self._cut(records, parts)
+            return self._plain(records, parts)
         others = [Line(text) for text in records.filter(pc.invert(plain)).to_pylist()]
-        cut = self._cut(records.filter(plain), parts.filter(plain))
-        both = pa.concat_batches([cut, self._one_by_one(splitter, others)])
-        return both.take(_places(plain))
+        cut = self._plain(records.filter(plain), parts.filter(plain))
+        return pa.concat_batches([cut, self._one_by_one(others)]).take(_places(plain))
 
-    def _cut(self, records: pa.Array, parts: pa.Array) -> pa.RecordBatch:
+    def _plain(self, records: pa.Array, parts: pa.Array) -> pa.RecordBatch:
         columns = [self._without_nothing(pc.list_element(parts, place)) for place in range(len(self.names))]
-        return self._batch(columns, records, pa.nulls(len(records), pa.string()))
+        return _batch(columns, records, pa.nulls(len(records), pa.string()))
 
     def _without_nothing(self, column: pa.Array) -> pa.Array:
         nothing = pc.equal(column, "")
@@ -62,20 +70,22 @@ class CsvFile:
             nothing = pc.or_(nothing, pc.equal(column, self.options.null_value))
         return pc.if_else(nothing, pa.scalar(None, pa.string()), column) if nothing.true_count else column
 
-    def _one_by_one(self, splitter: CsvSplitter, lines: Sequence[Line]) -> pa.RecordBatch:
-        kept = [line for line in lines if line.text and line.text != self.header]
-        self.skipped += len(lines) - len(kept)
-        split = [splitter.split(line.text) if line.valid else NOT_UTF8 for line in kept]
-        nothing = [None] * len(self.names)
-        rows = [nothing if isinstance(fields, str) else fields for fields in split]
-        columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)] if rows else None
+    def _one_by_one(self, lines: Sequence[Line]) -> pa.RecordBatch:
+        split = [self._splitter.split(line.text) if line.valid else NOT_UTF8 for line in lines]
+        rows = [[None] * len(self.names) if isinstance(fields, str) else fields for fields in split]
+        columns = zip(*rows, strict=True) if rows else [()] * len(self.names)
         reasons = pa.array([fields if isinstance(fields, str) else None for fields in split], pa.string())
-        records = pa.array([line.text for line in kept], pa.string())
-        return self._batch(columns or [pa.array([], pa.string())] * len(self.names), records, reasons)
+        records = pa.array([line.text for line in lines], pa.string())
+        return _batch([pa.array(column, pa.string()) for column in columns], records, reasons)
 
-    def _batch(self, columns: Sequence[pa.Array], records: pa.Array, reasons: pa.Array) -> pa.RecordBatch:
-        arrays = [*columns, records, reasons]
-        return pa.RecordBatch.from_arrays(arrays, [str(place) for place in range(len(arrays))])
+    @cached_property
+    def _splitter(self) -> CsvSplitter:
+        return CsvSplitter(self.options, len(self.names))
+
+
+def _batch(columns: Sequence[pa.Array], records: pa.Array, reasons: pa.Array) -> pa.RecordBatch:
+    arrays = [*columns, records, reasons]
+    return pa.RecordBatch.from_arrays(arrays, [str(place) for place in range(len(arrays))])
 
 
 def _lines(block: bytes, encoding: str) -> pa.Array | None:
@@ -86,11 +96,6 @@ def _lines(block: bytes, encoding: str) -> pa.Array | None:
         return None
     lines = pc.split_pattern(text, "\n").flatten()
     return lines.slice(0, len(lines) - 1) if block.endswith(b"\n") else lines
-
-
-def _decoded(block: bytes, encoding: str) -> Iterator[Line]:
-    for raw in block.removesuffix(b"\n").split(b"\n"):
-        yield decode(raw, encoding)
 
 
 def _places(plain: pa.Array) -> pa.Array:

@@ -83,17 +83,16 @@ class TextSource:
         header = csv_header(path, options, self.spec.declared)
         if header is None:
             return
-        file = CsvFile(path, options, header.names, header.line)
         places = {name: place for place, name in enumerate(header.names)}
-        for batch in file.batches():
-            *fields, records, reasons = batch.columns
-            missing = pa.nulls(len(batch), pa.string())
+        for cut in CsvFile(path, options, header.names, header.line).blocks():
+            *fields, records, reasons = cut.batch.columns
+            missing = pa.nulls(len(cut.batch), pa.string())
             columns = [fields[places[name]] if name in places else missing for name in self.names]
             if not self.spec.raw:  # a sound record is not kept beside its values
                 records = pc.if_else(pc.is_null(reasons), pa.scalar(None, pa.string()), records)
-            source = pa.repeat(pa.scalar(path), len(batch))
+            source = pa.repeat(pa.scalar(path), len(cut.batch))
             yield pa.RecordBatch.from_arrays([*columns, records, reasons, source], schema=schema)
-        self.skipped += file.skipped
+            self.skipped += cut.skipped
 
 
 @dataclass(frozen=True, slots=True)
