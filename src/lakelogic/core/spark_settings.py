@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 HELD: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.ansi.enabled": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
     "spark.sql.caseSensitive": "true",  # names match exactly; `Id` and `id` are two columns
     "spark.sql.decimalOperations.allowPrecisionLoss": "true",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",

@@ -98,7 +98,7 @@ def parse_options(format_: str, options: Mapping[str, str]) -> dict[str, str]:
 def parse_csv_options(options: Mapping[str, str]) -> CsvOptions:
     given = parse_options("csv", options)
     quote = given.get("quote", '"')
-    return CsvOptions(
+    parsed = CsvOptions(
         header=_flag(given, "header", True),
         sep=given.get("sep", ",").replace("\\t", "\t"),
         quote=quote,
@@ -108,6 +108,19 @@ def parse_csv_options(options: Mapping[str, str]) -> CsvOptions:
         null_value=given.get("nullValue"),
         multi_line=_flag(given, "multiLine", False),
     )
+    _check_style(parsed)
+    return parsed
+
+
+def _check_style(style: CsvOptions) -> None:
+    """Refuse letters with which a line means nothing, or means different things to different readers."""
+    for name, letter in (("quote", style.quote), ("escape", style.escape)):
+        if len(letter.encode("utf-16-le")) > 2 or letter in (" ", "\t", "\r", "\n"):
+            raise PlanError(f"option `{name}` is {letter!r}", hint="one letter that is no blank, or '' for none")
+        if letter and letter in style.sep:
+            raise PlanError(f"options `{name}` and `sep` are both {letter!r}", hint="a separator must stand for itself")
+    if not style.sep or set(style.sep) & {"\r", "\n"}:
+        raise PlanError(f"option `sep` is {style.sep!r}", hint="one or more letters that end no line")
 
 
 def parse_encoding(given: Mapping[str, str]) -> str:

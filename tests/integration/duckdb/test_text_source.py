@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from lakelogic.core.errors import CapabilityError
+from lakelogic.core.errors import CapabilityError, PlanError, RunError
 from lakelogic.core.keys import derive_keys
 from lakelogic.core.slices import FileSlice, SourceFile
 from lakelogic.engine.duckdb.engine import DuckDbEngine
+from lakelogic.engine.local.lines import read_blocks
+from lakelogic.engine.local.options import parse_csv_options
 from lakelogic.engine.local.text_source import TextSource, text_names
 from lakelogic.engine.protocol import ReadSpec
 
@@ -88,6 +90,40 @@ def test_lines_are_whole_where_blocks_of_a_file_meet(tmp_path: Path, monkeypatch
         monkeypatch.setattr("lakelogic.engine.local.lines._CHUNK", size)
         rows = read(tmp_path / "f.csv", content)
         assert [(row["x"], row["y"]) for row in rows] == expected
+
+
+def test_a_line_that_only_looks_like_the_header_is_a_record(tmp_path: Path) -> None:
+    rows = read(tmp_path / "f.csv", b"a\\xFF,b\n1,2\na\xff,b\n")
+    assert [(row["b"], row["_lakelogic_malformed"]) for row in rows] == [("2", None), (None, "not UTF-8")]
+
+
+def test_short_lines_under_a_wide_header_come_in_small_batches(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_bytes(b",".join(b"c%d" % n for n in range(2000)) + b"\n" + b"a\n" * 20_000)
+    spec, paths = ReadSpec("csv"), (str(tmp_path / "f.csv"),)
+    batches = [batch.num_rows for batch in TextSource(spec, paths, text_names(spec, paths)).open()]
+    assert sum(batches) == 20_000 and max(batches) <= 501
+
+
+def test_a_file_whose_lines_end_with_cr_is_not_one_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lakelogic.engine.local.lines._CHUNK", 1000)
+    (tmp_path / "f.csv").write_bytes(b"x\r" + b"12345678\r" * 5000)
+    blocks = list(read_blocks(str(tmp_path / "f.csv")))
+    assert max(map(len, blocks)) <= 2000
+    assert b"".join(blocks) == b"x\n" + b"12345678\n" * 5000
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"escape": "\\\\"}, {"quote": "''"}, {"quote": " "}, {"sep": ""}, {"sep": ",", "quote": ","}, {"sep": "\n"}],
+)
+def test_a_style_that_readers_would_take_differently_is_refused(options: dict[str, str]) -> None:
+    with pytest.raises(PlanError, match="option"):
+        parse_csv_options(options)
+
+
+def test_a_first_line_that_is_no_header_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="cannot be split"):
+        read(tmp_path / "f.csv", b"x" * 200_000 + b",y\n1,2\n")
 
 
 def test_json_keeps_the_digits_as_written(tmp_path: Path) -> None:

@@ -28,12 +28,11 @@ STYLES: dict[str, dict[str, str]] = {
     "named null": {"nullValue": "NA"},
     "nothing is null": {"nullValue": "", "sep": "||"},
     "nothing escapes": {"escape": ""},
-    "percents": {"escape": "%", "sep": "%%"},
+    "clefs": {"sep": "\U0001d11e"},
+    "backslash between": {"sep": "\\"},
 }
-PIECES = (
-    *("", "x", " ", "NA", "1.5", "é", "\\", "#", "%", "\u2028", "\x00", "'", ",", "|", "\t", ":", ";", "."),
-    *('\\"', '"', '""'),
-)
+_PLAIN = ("", "x", " ", "NA", "1.5", "é", "\\", "#", "%", "\u2028", "\x00", ".")
+PIECES = (*_PLAIN, "'", ",", "|", "\t", ":", ";", "\U0001d11e", '\\"', '"', '""')
 
 
 def make_lines(seed: int, options: dict[str, str], count: int) -> list[str]:

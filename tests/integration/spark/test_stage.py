@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 import sqlglot
 from pyspark.errors import PySparkException
@@ -242,6 +243,32 @@ def test_a_session_that_passes_over_broken_files_does_not_do_so_for_us(
         assert spark_session.conf.get("spark.sql.files.ignoreCorruptFiles") == "true"
     finally:
         spark_session.conf.unset("spark.sql.files.ignoreCorruptFiles")
+
+
+def test_a_session_with_other_timestamps_reads_the_same_moments(
+    spark_session: Any, spark_engine: Any, tmp_path: Path, slice_of: Slices
+) -> None:
+    (tmp_path / "in.csv").write_text("at\n2024-01-01 00:00:00+02:00\n")
+    moment = "SELECT CAST(TRY_CAST(at AS TIMESTAMP) AS STRING) AS id, 'accepted' AS lakelogic_verdict FROM source"
+    output = (Column("id", exp.DataType.build("string", dialect="databricks")),)
+    stage = Stage("source", (segment("all", moment),), output)
+    spark_session.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")
+    try:
+        source = StageInput(ReadSpec("csv"), slice_of(tmp_path / "in.csv"))
+        staged = spark_engine.stage(stage, source, [], root=str(tmp_path), folder="b")
+    finally:
+        spark_session.conf.unset("spark.sql.timestampType")
+    (file,) = staged.accepted
+    assert pq.read_table(tmp_path / file.path).column("id").to_pylist() == ["2023-12-31 22:00:00"]
+
+
+@pytest.mark.parametrize("content", [b"\x1f\x8bnot really", gzip.compress(b"id\n1\n")[:12]])
+def test_a_packed_file_that_cannot_be_read_is_named(
+    spark_engine: Any, tmp_path: Path, slice_of: Slices, content: bytes
+) -> None:
+    (tmp_path / "in.csv.gz").write_bytes(content)
+    with pytest.raises(RunError, match="cannot read"):
+        spark_engine.inspect(ReadSpec("csv"), slice_of(tmp_path / "in.csv.gz"))
 
 
 def test_a_relation_that_the_optimizer_cuts_out_is_still_counted(

@@ -9,10 +9,14 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lakelogic.core.errors import RunError
 from lakelogic.engine.local.ahead import ahead
 from lakelogic.engine.local.csv_lines import CsvSplitter
-from lakelogic.engine.local.lines import NOT_UTF8, Line, decode, read_blocks
+from lakelogic.engine.local.lines import NOT_UTF8, Line, decode, portions, read_blocks
 from lakelogic.engine.local.options import CsvOptions
+
+# A file of short lines under a wide header would be a thousand times larger in memory than it is on the disk.
+_MOST_LINES, _MOST_CELLS = 50_000, 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +38,17 @@ class CsvFile:
 
     def blocks(self) -> Iterator[Cut]:
         """Its rows in their order."""
-        return ahead(self._cut, read_blocks(self.path))
+        most = min(_MOST_LINES, _MOST_CELLS // len(self.names) + 1)
+        return ahead(self._cut, (part for block in read_blocks(self.path) for part in portions(block, most)))
 
     def _cut(self, block: bytes) -> Cut:
-        lines = _lines(block, self.options.encoding)
+        try:
+            lines = _lines(block, self.options.encoding)
+        except pa.ArrowCapacityError as error:
+            raise RunError(f"`{self.path}` has a line of more than 2 GiB") from error
         if lines is None:
             decoded = [decode(raw, self.options.encoding) for raw in block.removesuffix(b"\n").split(b"\n")]
-            kept = [line for line in decoded if line.text and line.text != self.header]
+            kept = [line for line in decoded if not line.valid or line.text not in ("", self.header)]
             return Cut(self._one_by_one(kept), len(decoded) - len(kept))
         records = lines.filter(pc.invert(self._skip(lines)))
         return Cut(self._together(records), len(lines) - len(records))

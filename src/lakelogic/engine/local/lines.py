@@ -43,7 +43,8 @@ def read_blocks(path: str) -> Iterator[bytes]:
     begun: list[bytes] = []  # of a line whose end is yet to come
     for number, read in enumerate(_chunks(path)):
         chunk = read if number else read.removeprefix(_BOM)
-        end = chunk.rfind(b"\n") + 1
+        # A CR at the very end may be half of a line's end.
+        end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r", 0, len(chunk) - 1)) + 1
         if end:
             yield _with_line_feeds(b"".join([*begun, chunk[:end]]))
             begun = []
@@ -51,6 +52,17 @@ def read_blocks(path: str) -> Iterator[bytes]:
             begun.append(chunk[end:])
     if begun:
         yield _with_line_feeds(b"".join(begun))
+
+
+def portions(block: bytes, most: int) -> Iterator[bytes]:
+    """A block in parts of not many more lines than that."""
+    if block.count(b"\n") <= most:
+        yield block
+        return
+    half = len(block) // 2
+    middle = block.find(b"\n", half, -1) + 1 or block.rindex(b"\n", 0, half) + 1
+    yield from portions(block[:middle], most)
+    yield from portions(block[middle:], most)
 
 
 def read_whole(path: str, encoding: str) -> Line:

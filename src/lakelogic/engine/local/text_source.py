@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakelogic.core.errors import RunError
+from lakelogic.engine.csv_header import header_names, split_header
 from lakelogic.engine.local.csv_batches import CsvFile
 from lakelogic.engine.local.json_lines import NOT_JSON, object_keys, split_document, split_object
 from lakelogic.engine.local.lines import NOT_UTF8, Line, read_lines, read_whole
@@ -112,14 +112,10 @@ def csv_header(path: str, options: CsvOptions, declared: Sequence[str]) -> CsvHe
         return None
     if not first.valid:
         raise RunError(f"the first line of `{path}` is not UTF-8", hint="set source.options.encoding")
-    fields = _header_fields(first.text, options)
-    if not options.header:
-        return CsvHeader(tuple(f"_c{number}" for number in range(len(fields))), None)
-    names = [name or f"_c{number}" for number, name in enumerate(fields)]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise RunError(f"column `{twice[0]}` stands twice in the header of `{path}`", hint="rename one of them")
-    return CsvHeader(tuple(names), first.text)
+    if options.header:
+        return CsvHeader(header_names(first.text, path, options), first.text)
+    width = len(split_header(first.text, path, options))
+    return CsvHeader(tuple(f"_c{number}" for number in range(width)), None)
 
 
 def text_names(spec: ReadSpec, paths: Sequence[str]) -> tuple[str, ...]:
@@ -150,18 +146,6 @@ def _sample_keys(paths: Sequence[str], encoding: str) -> Iterator[str]:
 
 def _first_line(path: str, encoding: str) -> Line | None:
     return next((line for line in read_lines(path, encoding) if line.text), None)
-
-
-def _header_fields(line: str, options: CsvOptions) -> list[str]:
-    if len(options.sep) != 1:
-        return line.split(options.sep)
-    doubled = options.escape == options.quote
-    reader = csv.reader(
-        [line], delimiter=options.sep, quotechar=options.quote or None, doublequote=doubled,
-        escapechar=None if doubled else options.escape or None,
-        quoting=csv.QUOTE_MINIMAL if options.quote else csv.QUOTE_NONE,
-    )  # fmt: skip
-    return next(reader)
 
 
 def _object_per_line(path: str, encoding: str) -> bool:

@@ -133,7 +133,12 @@ def readable(name: str, type_: Type) -> Type:
     if isinstance(type_, pl.Struct):
         fields: Any = type_.fields
         return pl.Struct([pl.Field(f.name, readable(name, f.dtype)) for f in fields])
-    return _SPARK_READS.get(type(type_), type_)
+    read = _SPARK_READS.get(type(type_), type_)
+    if type(read) not in _TO_PLAN and not isinstance(read, (pl.Decimal, pl.Null)):
+        raise CapabilityError(
+            f"the Polars engine cannot read column `{name}` of the type `{type_}`", hint="use engine: spark or duckdb"
+        )
+    return read
 
 
 def to_columns(types: Iterable[tuple[str, Type]]) -> tuple[Column, ...]:

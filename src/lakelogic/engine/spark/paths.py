@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import re
+import zlib
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import BinaryIO, cast
@@ -12,6 +13,7 @@ from urllib.parse import quote as quote_url
 
 from pyspark.sql import SparkSession
 
+from lakelogic.core.errors import RunError
 from lakelogic.engine.spark.render import literal
 from lakelogic.storage.address import is_remote
 from lakelogic.storage.files import file_exists, open_file, walk_files
@@ -56,14 +58,21 @@ def first_line(spark: SparkSession, path: str) -> bytes:
     if (local is None and not is_remote(path)) or PurePath(path).suffix in {".zst", ".lz4", ".snappy", ".deflate"}:
         rows = spark.read.text(exactly([path])).where("value <> ''").selectExpr("CAST(value AS BINARY) AS line").head(1)
         return bytes(rows[0].line) if rows else b""
-    with _open(local or path) as stream:
-        head = b""
-        while chunk := stream.read(_CHUNK):
-            head = (head + chunk).removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
-            line, *rest = head.replace(b"\r", b"\n").split(b"\n", 1)
-            if rest:
-                return line
-        return head
+    try:
+        with _open(local or path) as stream:
+            return _first_of(stream)
+    except (OSError, EOFError, zlib.error) as error:
+        raise RunError(f"cannot read `{path}`: {error}") from error
+
+
+def _first_of(stream: BinaryIO) -> bytes:
+    head = b""
+    while chunk := stream.read(_CHUNK):
+        head = (head + chunk).removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+        line, *rest = head.replace(b"\r", b"\n").split(b"\n", 1)
+        if rest:
+            return line
+    return head
 
 
 def head_bytes(path: Path, size: int) -> bytes:

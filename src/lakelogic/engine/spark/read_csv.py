@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from lakelogic.core.errors import RunError
+from lakelogic.engine.csv_header import header_names, split_header
 from lakelogic.engine.options import CsvOptions
 from lakelogic.engine.spark.lines import LINE, NOT_UTF8, LineSpec, Source, final_columns, read_lines, union
 from lakelogic.engine.spark.paths import exactly, first_line, source_expression
@@ -46,9 +45,9 @@ def group_files(
     for path in paths:
         line = _decode(first_line(spark, path), path, options)
         if line:
-            groups.setdefault(line if options.header else str(len(_split(line, options))), []).append(path)
+            groups.setdefault(line if options.header else str(len(split_header(line, path, options))), []).append(path)
     if options.header:
-        return [CsvGroup(_names(line, found, options), line, tuple(found)) for line, found in groups.items()]
+        return [CsvGroup(header_names(line, found[0], options), line, tuple(found)) for line, found in groups.items()]
     return [
         CsvGroup(tuple(f"_c{number}" for number in range(int(width))), None, tuple(found))
         for width, found in groups.items()
@@ -96,7 +95,7 @@ def _split_lines(lines: DataFrame, names: Sequence[str], options: CsvOptions) ->
     cut = f"split({LINE}, {literal(re.escape(options.sep))}, -1)"
     if not options.quote:
         return told.selectExpr("*", f"{cut} AS {_FIELDS}", f"false AS {_CORRUPT}")
-    if len(options.sep) > 1 or not options.escape:
+    if not _suits_parser(options):
         return told.selectExpr("*", f"IF({_QUOTED}, {_matched(options)}, {cut}) AS {_FIELDS}", f"false AS {_CORRUPT}")
     schema = ", ".join(f"{quote(name)} STRING" for name in (*names, _CORRUPT))
     parsed = f"from_csv(IF({_QUOTED} AND NOT {_too_wide(options)}, {LINE}, NULL), {literal(schema)}"
@@ -107,15 +106,19 @@ def _split_lines(lines: DataFrame, names: Sequence[str], options: CsvOptions) ->
     )  # fmt: skip
 
 
+def _suits_parser(options: CsvOptions) -> bool:
+    """It cannot do without an escape, and loses its place among separators of more than one letter of Java's."""
+    return bool(options.escape) and len(options.sep.encode("utf-16-le")) == 2 and options.sep != "\\"
+
+
 def _matched(options: CsvOptions) -> str:
-    """The fields of a line with quotes, in styles that the parser cannot: separators of several letters, no escape."""
+    """The fields of a line with quotes, in styles that do not suit the parser."""
     sep, mark = re.escape(options.sep), re.escape(options.quote)
     field = rf"\G{sep}({options.quoted_field}|{options.plain_field})"
     inner = f"regexp_extract(x, {literal(f'^{mark}({options.quoted_text}){mark}')}, 1)"
-    escaped = re.escape(options.escape)
-    meant = (
-        inner if not options.escape else f"regexp_replace({inner}, {literal(f'{escaped}([{mark}{escaped}])')}, '$1')"
-    )
+    escape = re.escape(options.escape)
+    escaped = literal(f"{escape}([{mark}{escape}])")
+    meant = f"regexp_replace({inner}, {escaped}, '$1')" if options.escape else inner
     return (
         f"transform(regexp_extract_all(concat({literal(options.sep)}, {LINE}), {literal(field)}, 1), x -> CASE "
         f"WHEN startswith(x, {literal(options.quote)}) THEN {meant} WHEN x <> '' THEN x END)"
@@ -198,7 +201,7 @@ def _ragged(width: int, options: CsvOptions) -> str:
 
 
 def _too_wide(options: CsvOptions) -> str:
-    separators = f"length({LINE}) - length(replace({LINE}, {literal(options.sep)}, ''))"
+    separators = f"(length({LINE}) - length(replace({LINE}, {literal(options.sep)}, ''))) DIV {len(options.sep)}"
     return f"(octet_length({LINE}) >= {_MAX_FIELDS} AND {separators} >= {_MAX_FIELDS})"
 
 
@@ -229,23 +232,3 @@ def _decode(line: bytes, path: str, options: CsvOptions) -> str:
         raise RunError(
             f"the first line of `{path}` is not {options.encoding}", hint="set source.options.encoding"
         ) from error
-
-
-def _split(line: str, options: CsvOptions) -> list[str]:
-    doubled = options.escape == options.quote
-    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if options.quote else csv.QUOTE_NONE
-    if len(options.sep) != 1:
-        return line.split(options.sep)
-    escape = None if doubled else options.escape or None
-    return next(
-        csv.reader([line], delimiter=options.sep, quotechar=options.quote or None, escapechar=escape,
-                   doublequote=doubled, quoting=quoting)
-    )  # fmt: skip
-
-
-def _names(line: str, paths: Sequence[str], options: CsvOptions) -> tuple[str, ...]:
-    names = [name or f"_c{number}" for number, name in enumerate(_split(line, options))]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise RunError(f"column `{twice[0]}` stands twice in the header of `{paths[0]}`", hint="rename one of them")
-    return tuple(names)
