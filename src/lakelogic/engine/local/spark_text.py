@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import sqlglot
 from sqlglot import exp
 
@@ -31,7 +33,13 @@ def read_again(tree: exp.Expr) -> exp.Expr:
 
 
 def _parsed(tree: exp.Expr) -> exp.Expr:
-    return sqlglot.parse_one(tree.sql("databricks"), dialect="databricks")
+    return _tree_of(tree.sql("databricks")).copy()
+
+
+# A run reads most queries twice: to find out what the engine cannot do, and to carry them out.
+@lru_cache(maxsize=128)
+def _tree_of(text: str) -> exp.Expr:
+    return sqlglot.parse_one(text, dialect="databricks")
 
 
 def _copied(value: object) -> object:

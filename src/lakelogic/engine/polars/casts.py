@@ -21,7 +21,7 @@ from lakelogic.engine.polars.types import (
     is_null,
     is_whole,
 )
-from lakelogic.engine.polars.values import Value, call, null, refused
+from lakelogic.engine.polars.values import Value, call, null, rarely, refused
 
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _FLOATING = rf"^({_NUMBER}|(?i:[+-]?(?:inf|infinity)|nan))[dDfF]?$"
@@ -80,40 +80,48 @@ def java_number_of(shortest: str) -> str:
     return java_number(named.get(shortest, shortest))
 
 
-def _trimmed(value: Value) -> pl.Expr:
-    return value.expr.str.strip_chars(BLANKS)
+def _trimmed(text: pl.Expr) -> pl.Expr:
+    return text.str.strip_chars(BLANKS)
 
 
-def _parted(text: pl.Expr, pattern: str) -> tuple[pl.Expr, pl.Expr]:
+def _parted(value: Value, pattern: str) -> tuple[pl.Expr, pl.Expr]:
     """Texts of the pattern, and all others; each is NULL where the other is not."""
-    fits = text.str.contains(pattern)
-    return pl.when(fits).then(text), pl.when(~fits).then(text)
+    fits = value.expr.str.contains(pattern)
+    return pl.when(fits).then(value.expr), pl.when(~fits).then(value.expr)
 
 
 def _text_to_whole(value: Value, wanted: Type, guard: pl.Expr | None) -> Value:
-    return Value(_trimmed(value).cast(wanted, strict=False), wanted)
+    quick = value.expr.cast(wanted, strict=False)
+    odd = pl.when(quick.is_null()).then(value.expr)
+    other = rarely(odd, lambda text: _trimmed(text).cast(wanted, strict=False), wanted, guard)
+    return Value(pl.coalesce(quick, other), wanted)
 
 
 def _text_to_floating(value: Value, wanted: Type, guard: pl.Expr | None) -> Value:
-    plain, odd = _parted(_trimmed(value), _PLAIN_NUMBER)
-    hexadecimal = Value(pl.when(odd.str.contains("^[+-]?0[xX]")).then(odd), pl.String())
-    read = call(hex_number, [hexadecimal], pl.String(), guard)
-    found = pl.coalesce(plain, odd.str.extract(_FLOATING, 1), read.expr)
-    return Value(found.cast(wanted, strict=False), wanted)
+    def read(text: pl.Expr) -> pl.Expr:
+        odd = _trimmed(text)
+        hexadecimal = Value(pl.when(odd.str.contains("^[+-]?0[xX]")).then(odd), pl.String())
+        found = call(hex_number, [hexadecimal], pl.String())
+        return pl.coalesce(odd.str.extract(_FLOATING, 1), found.expr).cast(wanted, strict=False)
+
+    plain, odd = _parted(value, _PLAIN_NUMBER)
+    return Value(pl.coalesce(plain.cast(wanted, strict=False), rarely(odd, read, wanted, guard)), wanted)
 
 
 def _text_to_decimal(value: Value, wanted: Type, guard: pl.Expr | None) -> Value:
     """Digits that all fit are read by Polars; what must be rounded, or has an exponent, is read by Python."""
     precision, scale = decimal_size(wanted)
-    trimmed = _trimmed(value)
     after = min(scale, _SIMPLE_DIGITS)
     before = rf"[0-9]{{1,{_SIMPLE_DIGITS}}}"
     digits = rf"(?:{before}\.?[0-9]{{0,{after}}}|\.[0-9]{{1,{after}}})" if after else rf"{before}\.?"
-    plain = trimmed.str.contains(rf"^[+-]?{digits}$")
-    odd = Value(pl.when(~plain).then(trimmed), pl.String())
-    slow = call(lambda text: read_decimal(text, precision, scale), [odd], wanted, guard)
-    fast = pl.when(plain).then(trimmed).cast(wanted, strict=False)
-    return Value(pl.coalesce(fast, slow.expr), wanted)
+    plain, odd = _parted(value, rf"^[+-]?{digits}$")
+
+    def read(text: pl.Expr) -> pl.Expr:
+        return call(
+            lambda text: read_decimal(text, precision, scale), [Value(_trimmed(text), pl.String())], wanted
+        ).expr
+
+    return Value(pl.coalesce(plain.cast(wanted, strict=False), rarely(odd, read, wanted, guard)), wanted)
 
 
 def read_decimal(text: str, precision: int, scale: int) -> Decimal | None:
@@ -129,7 +137,7 @@ def read_decimal(text: str, precision: int, scale: int) -> Decimal | None:
 
 
 def _text_to_boolean(value: Value, wanted: Type, guard: pl.Expr | None) -> Value:
-    word = _trimmed(value).str.to_lowercase()
+    word = _trimmed(value.expr).str.to_lowercase()
     # The Kelvin sign and its like become ASCII letters by lowering; none of these words has one.
     return Value(pl.when(word.is_in(_TRUE)).then(True).when(word.is_in(_FALSE)).then(False), pl.Boolean())
 
@@ -151,28 +159,36 @@ def _groups(text: pl.Expr, pattern: str) -> Callable[[int], pl.Expr]:
 
 
 def _text_to_date(value: Value, wanted: Type, guard: pl.Expr | None) -> Value:
-    plain, odd = _parted(_trimmed(value), _PLAIN_DAY)
-    found = pl.coalesce(plain, _day(_groups(odd, _DAY)))
-    return Value(found.str.to_date("%Y-%m-%d", strict=False), pl.Date())
+    def read(day: pl.Expr) -> pl.Expr:
+        return day.str.to_date("%Y-%m-%d", strict=False)
+
+    plain, odd = _parted(value, _PLAIN_DAY)
+    other = rarely(odd, lambda text: read(_day(_groups(_trimmed(text), _DAY))), pl.Date(), guard)
+    return Value(pl.coalesce(read(plain), other), pl.Date())
 
 
 def _text_to_moment(value: Value, wanted: Type, guard: pl.Expr | None) -> Value:
-    usual, rest = _parted(_trimmed(value), _PLAIN_MOMENT)
+    usual, odd = _parted(value, _PLAIN_MOMENT)
     quick = usual.str.replace("T", " ", literal=True).str.to_datetime("%Y-%m-%d %H:%M:%S", time_unit="us", strict=False)
-    parts = _groups(rest, _MOMENT)
+    moved = in_utc if wanted == TIMESTAMP else _kept_clock
+    found = pl.coalesce(quick, rarely(odd, lambda text: _odd_moment(text, moved), TIMESTAMP_NTZ, guard))
+    return Value(found.dt.replace_time_zone("UTC") if wanted == TIMESTAMP else found, wanted)
+
+
+def _odd_moment(text: pl.Expr, moved: Callable[[str, str], str | None]) -> pl.Expr:
+    """A moment with missing parts, a fraction or a zone."""
+    parts = _groups(_trimmed(text), _MOMENT)
     clock = pl.concat_str(
         _day(parts), pl.lit(" "), _two(parts(4), "00"), pl.lit(":"), _two(parts(5), "00"), pl.lit(":"),
         _two(parts(6), "00"), pl.lit("."), parts(7).fill_null("").str.slice(0, 6).str.pad_end(6, "0"),
     )  # fmt: skip
     zone = parts(8).fill_null("")
     plain = zone.is_in(["", "Z", " UTC"])
-    read = {"format": "%Y-%m-%d %H:%M:%S%.6f", "time_unit": "us", "strict": False}
-    local = pl.when(plain).then(clock).str.to_datetime(**read)  # type: ignore[arg-type]
-    odd = [Value(pl.when(~plain).then(clock), pl.String()), Value(zone, pl.String())]
-    there = call(in_utc if wanted == TIMESTAMP else _kept_clock, odd, pl.String(), guard)
-    moved = there.expr.str.to_datetime(**read)  # type: ignore[arg-type]
-    found = pl.coalesce(quick, local, moved)
-    return Value(found.dt.replace_time_zone("UTC") if wanted == TIMESTAMP else found, wanted)
+    elsewhere = [Value(pl.when(~plain).then(clock), pl.String()), Value(zone, pl.String())]
+    there = call(moved, elsewhere, pl.String())
+    return pl.coalesce(pl.when(plain).then(clock), there.expr).str.to_datetime(
+        "%Y-%m-%d %H:%M:%S%.6f", time_unit="us", strict=False
+    )
 
 
 def _kept_clock(clock: str, zone: str) -> str | None:

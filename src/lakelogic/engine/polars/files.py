@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -45,11 +45,33 @@ def write_files(rows: Rows, place: tuple[str, str], partition_by: Sequence[str] 
     return _measured(_write_partitions(rows, target, partition_by), local_path(root))
 
 
-def _write_remote(rows: Rows, place: tuple[str, str], partition_by: Sequence[str]) -> tuple[StagedFile, ...]:
-    """Files are made whole on the local disk first: a store shows an object when it is complete, and so do we."""
+def write_split(rows: Rows, by: str, place: tuple[str, str]) -> tuple[StagedFile, ...]:
+    """Write rows below root/folder in one pass, each in the folder that has the name of its value of one column."""
     root, folder = place
+    if is_remote(root):
+        return _uploaded(root, lambda scratch: write_split(rows, by, (scratch, folder)))
+    target = local_path(root) / folder
+    paths: list[Path] = []
+
+    def path_of(args: pl.io.partition.FileProviderArgs) -> str:
+        path = f"{args.partition_keys.item()}/part-{uuid.uuid4().hex}.parquet"
+        paths.append(target / path)
+        return path
+
+    split = pl.PartitionBy(target, key=by, include_key=False, file_path_provider=path_of)
+    settled(rows).sink_parquet(split, **_WRITTEN, mkdir=True)
+    return _measured([(path, {}) for path in paths], local_path(root))
+
+
+def _write_remote(rows: Rows, place: tuple[str, str], partition_by: Sequence[str]) -> tuple[StagedFile, ...]:
+    root, folder = place
+    return _uploaded(root, lambda scratch: write_files(rows, (scratch, folder), partition_by))
+
+
+def _uploaded(root: str, write: Callable[[str], tuple[StagedFile, ...]]) -> tuple[StagedFile, ...]:
+    """Files are made whole on the local disk first: a store shows an object when it is complete, and so do we."""
     with TemporaryDirectory(prefix="lakelogic-upload-") as scratch:
-        files = write_files(rows, (scratch, folder), partition_by)
+        files = write(scratch)
         for file in files:
             upload(f"{scratch}/{file.path}", f"{root.rstrip('/')}/{file.path}")
     return files

@@ -73,8 +73,9 @@ def _bound(node: exp.Expr) -> exp.Expr:
 
 
 def _aggregates(observations: Sequence[Observation], rows: Rows, masks: MaskCalls) -> None:
-    for observation in observations:
-        _rows(exp.select(observation.aggregate.copy()).from_("observed"), {"observed": rows}, masks)
+    if observations:
+        values = [exp.alias_(each.aggregate.copy(), f"v{number}") for number, each in enumerate(observations)]
+        _rows(exp.select(*values).from_("observed"), {"observed": rows}, masks)
 
 
 def _compile_checks(plan: Plan, tables: Mapping[str, Rows], masks: MaskCalls) -> None:

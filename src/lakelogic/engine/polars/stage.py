@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from lakelogic.engine.polars.files import read_staged, write_files
+from lakelogic.engine.polars.files import read_staged, write_files, write_split
 from lakelogic.engine.polars.queries import Rows
 from lakelogic.engine.polars.reader import Read, read_link, read_source
 from lakelogic.engine.polars.relations import Relations, aligned
@@ -29,11 +29,16 @@ def run_stage(
     for link in links:
         relations.keep(link.name, read_link(relations, link))
     last = _run_segments(relations, stage)
+    accepted, rejected = (
+        _write_at_once(relations, stage, last, place)
+        if _is_read_once(stage)
+        else (_write_accepted(relations, stage, last, place), _write_rejected(relations, last, place))
+    )
     counts = {name: relations.count(name) for name in _counted(stage)}
     skipped = {SKIPPED: read.text.skipped} if read.text is not None and read.text.skipped else {}
     return Staged(
-        accepted=_write_accepted(relations, stage, last, place),
-        rejected=_write_rejected(relations, last, place),
+        accepted=accepted,
+        rejected=rejected,
         counts={**counts, **skipped},
         observations=observe(relations, stage.observations, stage.observed_at or last),
     )
@@ -50,12 +55,29 @@ def _run_segments(relations: Relations, stage: Stage) -> str:
     for segment in stage.segments:
         rows = aligned(relations.query(segment.query), segment.columns)
         name = segment.name
-        if segment is stage.segments[-1] or segment.counted or name == stage.observed_at:
+        last = segment is stage.segments[-1] and not _is_read_once(stage)
+        if last or segment.counted or name == stage.observed_at:
             # Rows stand where more than one reader looks at them: computed twice they might differ.
             relations.keep(name, rows)
         else:
             relations.rows[name] = rows
     return name
+
+
+def _is_read_once(stage: Stage) -> bool:
+    """Whether verdicts are written and not looked at otherwise, so that rows are split while they are written."""
+    observed = stage.observations and (stage.observed_at is None or stage.observed_at == stage.segments[-1].name)
+    return bool(stage.segments) and not (stage.segments[-1].counted or observed or stage.partition_by)
+
+
+def _write_at_once(
+    relations: Relations, stage: Stage, last: str, place: tuple[str, str]
+) -> tuple[tuple[StagedFile, ...], tuple[StagedFile, ...]]:
+    root, folder = place
+    files = write_split(aligned(relations.rows[last], stage.output), VERDICT_COLUMN, (root, folder.strip("/")))
+    of_verdict = {verdict: _folder(place, verdict)[1] for verdict in (ACCEPTED, REJECTED)}
+    accepted, rejected = ([f for f in files if f.path.startswith(f"{of_verdict[v]}/")] for v in (ACCEPTED, REJECTED))
+    return tuple(accepted), tuple(rejected)
 
 
 def _counted(stage: Stage) -> list[str]:

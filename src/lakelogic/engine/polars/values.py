@@ -119,6 +119,20 @@ def only_where(test: pl.Expr, value: Value) -> pl.Expr:
     return pl.map_batches([test, *inputs], run, return_dtype=value.type, is_elementwise=True)
 
 
+def rarely(texts: pl.Expr, make: Callable[[pl.Expr], pl.Expr], gives: Type, guard: pl.Expr | None = None) -> pl.Expr:
+    """What `make` gives for the few rows that are not NULL, and NULL for all others, which cost nothing."""
+    asked = texts if guard is None else pl.when(guard).then(texts)
+
+    def run(column: pl.Series) -> pl.Series:
+        if column.null_count() == len(column):
+            return pl.Series([None], dtype=gives).new_from_index(0, len(column))
+        there = column.is_not_null()
+        found = column.drop_nulls().alias("text").to_frame().select(make(pl.col("text")).cast(gives).alias("text"))
+        return found.to_series().gather(pl.select(pl.when(there).then(there.cum_sum() - 1)).to_series())
+
+    return asked.map_batches(run, return_dtype=gives, is_elementwise=True)
+
+
 def _stretched(column: pl.Series, height: int) -> list[Any]:
     values = column.to_list()
     return values * height if len(values) == 1 and height > 1 else values
