@@ -27,6 +27,7 @@ class Staged:
     rejected: tuple[StagedFile, ...]
     counts: Mapping[str, int]  # rows of each counted relation: "source" and counted segment names
     observations: Mapping[str, int]
+    columns: tuple[Column, ...] = ()  # where no row was accepted: the columns in the types that rows would have had
 
     @property
     def accepted_rows(self) -> int:

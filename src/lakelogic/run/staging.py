@@ -22,7 +22,7 @@ from lakelogic.record.ledger import Ledger, build_ledger
 from lakelogic.run.databases import held
 from lakelogic.storage.files import list_names, remove_file, remove_tree
 from lakelogic.table.adopt import known_folders
-from lakelogic.table.parquet_types import fill_unknown_types
+from lakelogic.table.parquet_types import fill_unknown_types, take_unknown_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,8 @@ def stage_batch(
             held_source = replace(source, spec=read)
             staged = engine.stage(stage, held_source, links, root=area.target_root, folder=folder)
         done.append((stage, staged))
-        output = fill_unknown_types(stage.output, area.target_root, staged.accepted)
+        output = take_unknown_types(stage.output, staged.columns)
+        output = fill_unknown_types(output, area.target_root, staged.accepted)
         fault_point("after_stage")
         _add(failed, staged.observations)
         files, columns, counts = _quarantine(engine, stage, staged, output, area, number)

@@ -18,11 +18,14 @@ def fill_unknown_types(columns: Sequence[Column], root: str, files: Sequence[Sta
     """The same columns, with the types of the first file where the plan knows none or only part of one."""
     if not files or all(_is_known(column.type) for column in columns):
         return tuple(columns)
-    schema = read_footer(os.path.join(root, files[0].path)).schema.to_arrow_schema()
+    return take_unknown_types(columns, parquet_columns(os.path.join(root, files[0].path)))
+
+
+def take_unknown_types(columns: Sequence[Column], found: Sequence[Column]) -> tuple[Column, ...]:
+    """The same columns, with the types of others of their names where the plan knows none or only part of one."""
+    types = {column.name: column.type for column in found}
     return tuple(
-        replace(column, type=spark_type(schema.field(column.name).type))
-        if column.name in schema.names and not _is_known(column.type)
-        else column
+        replace(column, type=types[column.name]) if column.name in types and not _is_known(column.type) else column
         for column in columns
     )
 

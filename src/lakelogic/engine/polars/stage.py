@@ -10,6 +10,7 @@ from lakelogic.engine.polars.files import read_staged, write_files, write_split
 from lakelogic.engine.polars.queries import Rows
 from lakelogic.engine.polars.reader import Read, read_link, read_source
 from lakelogic.engine.polars.relations import Relations, aligned
+from lakelogic.engine.polars.types import to_columns
 from lakelogic.engine.protocol import StageInput
 from lakelogic.plan.files import Staged, StagedFile
 from lakelogic.plan.model import ACCEPTED, REJECTED, VERDICT_COLUMN, LinkRead, Observation, Stage
@@ -41,6 +42,7 @@ def run_stage(
         rejected=rejected,
         counts={**counts, **skipped},
         observations=observe(relations, stage.observations, stage.observed_at or last),
+        columns=() if accepted else to_columns(relations.rows[last].types.items()),
     )
 
 

@@ -23,6 +23,7 @@ from lakelogic.engine.spark.relations import Relations
 from lakelogic.engine.spark.render import render
 from lakelogic.engine.spark.splits import even_tasks
 from lakelogic.engine.spark.tally import Delivered, Tally, take_delivery, take_tally
+from lakelogic.engine.spark.types import to_columns
 from lakelogic.plan.files import Staged, StagedFile
 from lakelogic.plan.model import ACCEPTED, REJECTED, VERDICT_COLUMN, LinkRead, Observation, Segment, Stage
 
@@ -56,11 +57,13 @@ def run_stage(
     with even_tasks(relations.spark, _input_bytes(source)):
         delivered = _write(last, join_path(*place), stage.partition_by, statistics_off(constants))
     rows, skipped = read.count(delivered)
+    accepted = _list_verdict(place, ACCEPTED)
     return Staged(
-        accepted=tuple(replace(file, constants=constants) for file in _list_verdict(place, ACCEPTED)),
+        accepted=tuple(replace(file, constants=constants) for file in accepted),
         rejected=_list_verdict(place, REJECTED),
         counts={**_read_counts(stage.input, rows, counted, delivered), SKIPPED: skipped},
         observations=read_observations(stage.observations, observed, delivered),
+        columns=() if accepted else to_columns(last.schema),
     )
 
 
