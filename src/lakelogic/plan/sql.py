@@ -11,12 +11,12 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError, TokenError
 
 from lakelogic.core.errors import Place, Problem
+from lakelogic.plan.dialect import SPARK
 from lakelogic.plan.expressions import cast, placeholder
 from lakelogic.plan.model import HIDDEN_PREFIX
 from lakelogic.plan.types import named
 
-# Spark SQL under ANSI rules: sqlglot's `spark` reads CAST as TRY_CAST, its `databricks` does not.
-PARSE_DIALECTS = {"spark": "databricks"}
+PARSE_DIALECTS = {"spark": SPARK, "databricks": SPARK}
 # Names keep their case; the default would fold `custId` to `custid`.
 RESOLVE_DIALECT = "databricks, normalization_strategy = case_sensitive"
 

@@ -25,6 +25,7 @@ _PARTS = (exp.Year, exp.Quarter, exp.Month, exp.Week, exp.WeekOfYear, exp.Day, e
 _RESULTS: dict[Any, Any] = {
     **_DIALECT.EXPRESSION_METADATA,
     **{part: {"returns": exp.DataType.Type.INT} for part in _PARTS},
+    exp.TimestampDiff: {"returns": exp.DataType.Type.BIGINT},
     exp.DateTrunc: {"returns": exp.DataType.Type.DATE},  # `trunc`; `date_trunc` is another node
 }
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
