@@ -28,8 +28,13 @@ def _refusals(plan: Plan) -> Iterator[str]:
         if link.format is not None and link.format not in FORMATS:
             yield f"the DuckDB engine cannot read format `{link.format}` of link `{link.name}`"
     for tree in _trees(plan):
-        yield from find_refusals(tree)
-        yield from _refused_by_type(tree)
+        yield from find_tree_refusals(tree)
+
+
+def find_tree_refusals(tree: exp.Expr) -> Iterator[str]:
+    """What one query or expression needs that the engine cannot give."""
+    yield from find_refusals(tree)
+    yield from _refused_by_type(tree)
 
 
 def _refused_by_type(tree: exp.Expr) -> Iterator[str]:

@@ -196,10 +196,12 @@ def _filtered(node: exp.Expr, value_of: Compile) -> Value:
         return value_of(exp.CountIf(this=test.copy()))
     if type(inner) not in {exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.ArrayAgg, exp.ArrayUniqueAgg}:
         raise refused(node)
-    if isinstance(inner.this, exp.Distinct) or inner.expressions:
-        raise refused(node)
     kept = inner.copy()
-    kept.set("this", exp.Case(ifs=[exp.If(this=test.copy(), true=inner.this.copy())]))
+    distinct = isinstance(kept.this, exp.Distinct)
+    if inner.expressions or (distinct and len(kept.this.expressions) != 1):
+        raise refused(node)
+    operand = kept.this.expressions[0] if distinct else kept.this
+    operand.replace(exp.Case(ifs=[exp.If(this=test.copy(), true=operand.copy())]))
     return value_of(kept)
 
 

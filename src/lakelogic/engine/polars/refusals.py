@@ -11,8 +11,9 @@ from lakelogic.core.errors import CapabilityError
 from lakelogic.engine.local.options import FORMATS
 from lakelogic.engine.local.strategies import find_write_refusals
 from lakelogic.engine.polars.expressions import MaskCalls
-from lakelogic.engine.polars.queries import Rows, run_query
+from lakelogic.engine.polars.queries import run_query
 from lakelogic.engine.polars.relations import aligned
+from lakelogic.engine.polars.rows import Rows
 from lakelogic.engine.polars.types import Type, has_no_type, of_plan
 from lakelogic.plan.dataset_rules import one_row
 from lakelogic.plan.fold import REJECTED_RELATION, UNFOLDED_RELATION

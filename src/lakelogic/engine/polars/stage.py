@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from lakelogic.engine.polars.files import read_staged, write_files
-from lakelogic.engine.polars.queries import Rows
 from lakelogic.engine.polars.reader import Read, read_link, read_source
 from lakelogic.engine.polars.relations import Relations, aligned
+from lakelogic.engine.polars.rows import Rows
 from lakelogic.engine.protocol import StageInput
 from lakelogic.plan.files import Staged, StagedFile
 from lakelogic.plan.model import ACCEPTED, REJECTED, VERDICT_COLUMN, LinkRead, Observation, Stage

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 from sqlglot.errors import OptimizeError
-from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
 
 from lakelogic.contract import transformations as t
@@ -17,7 +16,7 @@ from lakelogic.plan.relation import SOURCE_NAME, Relation, resolve, unknown_colu
 from lakelogic.plan.sql import RESOLVE_DIALECT, SqlProblem, parse_query, shorten
 from lakelogic.plan.stage_builder import Output, keep
 from lakelogic.plan.types import is_decimal, named
-from lakelogic.plan.typing import annotate, check_types, require_boolean
+from lakelogic.plan.typing import annotate, annotate_query, check_types, require_boolean
 from lakelogic.plan.workbench import Compiled, Workbench
 
 _WHOLE_TABLE = ("group", "having", "distinct", "limit", "offset", "order", "qualify", "joins", "laterals", "with_",
@@ -108,7 +107,7 @@ def _compile_table(query: exp.Query, label: str, bench: Workbench) -> None:
         )
     except OptimizeError as error:
         raise _unresolved(error, known) from error
-    typed = annotate_types(qualified, schema=schema, dialect=RESOLVE_DIALECT)
+    typed = annotate_query(qualified, schema)
     outputs = _last_of_each_name(type_decimals(typed))
     for node in typed.find_all(exp.Table):
         if node.name == SOURCE_NAME and not node.db:
