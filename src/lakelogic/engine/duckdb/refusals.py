@@ -14,6 +14,9 @@ from lakelogic.plan.model import Plan
 from lakelogic.plan.types import Family, family
 
 
+_ORDERED = (exp.Min, exp.Max, exp.Ordered)
+
+
 def find_plan_refusals(plan: Plan) -> tuple[str, ...]:
     """One sentence for each thing; the same one only once."""
     return tuple(dict.fromkeys(_refusals(plan)))
@@ -39,7 +42,7 @@ def find_tree_refusals(tree: exp.Expr) -> Iterator[str]:
 
 def _refused_by_type(tree: exp.Expr) -> Iterator[str]:
     """Author's expressions carry the types that the plan found; DuckDB would fail or differ at the rows."""
-    for node in tree.find_all(exp.Cast, exp.Sub, exp.SafeSubtract, exp.GenerateSeries, exp.Reverse):
+    for node in tree.find_all(exp.Cast, exp.Sub, exp.SafeSubtract, exp.GenerateSeries, exp.Reverse, *_ORDERED):
         written = node.sql("databricks")
         match node:
             case exp.Cast() if node.to.is_type(*exp.DataType.TEXT_TYPES) and _kinds(node.this) & {"complex", "binary"}:
@@ -48,6 +51,8 @@ def _refused_by_type(tree: exp.Expr) -> Iterator[str]:
                 yield refused(f"{written} as an interval; datediff() gives a number").problem.message
             case exp.GenerateSeries() if _kinds(node.args["start"], node.args["end"]) & {"date", "timestamp"}:
                 yield refused(f"{written}; the step `date_range_explode` makes a row for each day").problem.message
+            case exp.Min() | exp.Max() | exp.Ordered() if _kinds(node.this) == {"complex"}:
+                yield refused(f"{written}: the order of nested values").problem.message
             case exp.Reverse() if _kinds(node.this) == {"complex"}:
                 yield refused(written).problem.message
 

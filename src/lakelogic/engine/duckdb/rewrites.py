@@ -188,6 +188,29 @@ def _quantile(node: exp.Expr) -> exp.Expr:
     return call("quantile_cont", node.this, node.args["quantile"])
 
 
+def _median(node: exp.Expr) -> exp.Expr:
+    return call("median", exp.cast(node.this, "double"))
+
+
+def _corr(node: exp.Expr) -> exp.Expr:
+    """Of one pair Spark says nothing, and DuckDB that it is no number."""
+    if isinstance(node.parent, (exp.Window, exp.Filter)):
+        raise refused(node.sql("databricks"))
+    left, right = (exp.cast(node.args[key], "double") for key in ("this", "expression"))
+    pairs = call("regr_count", left.copy(), right.copy())
+    some = exp.GT(this=pairs, expression=exp.Literal.number(1))
+    return exp.Case(ifs=[exp.If(this=some, true=exp.Corr(this=left, expression=right))])
+
+
+def _count(node: exp.Expr) -> exp.Expr:
+    """count(a, b): the rows where none of them is NULL."""
+    if not node.expressions or isinstance(node.this, exp.Distinct):
+        return node
+    parts = [exp.paren(part.copy()) for part in (node.this, *node.expressions)]
+    there = exp.and_(*[exp.Not(this=exp.Is(this=part, expression=exp.null())) for part in parts])
+    return exp.Count(this=exp.Case(ifs=[exp.If(this=there, true=exp.Literal.number(1))]))
+
+
 def _pad(node: exp.Expr) -> exp.Expr:
     fill = node.args.get("fill_pattern") or text(" ")
     name = "lpad" if node.args.get("is_left") else "rpad"
@@ -255,6 +278,7 @@ REWRITES: dict[type[exp.Expr], Rewrite] = {
     exp.Second: macro("ll_second", "this"),
     exp.MD5: macro("ll_md5", "this"), exp.SHA: macro("ll_sha1", "this"), exp.SHA2: _sha2,
     exp.ArrayAgg: _collect, exp.ArrayUniqueAgg: _collect, exp.Quantile: _quantile,
+    exp.Median: _median, exp.Corr: _corr, exp.Count: _count,
     exp.Round: lambda node: call("ll_round", node.this, *filter(None, [node.args.get("decimals")])),
     exp.JSONFormat: macro("ll_to_json", "this"),
 }  # fmt: skip
@@ -295,10 +319,10 @@ SAME: frozenset[type[exp.Expr]] = frozenset({
     exp.StartsWith, exp.EndsWith, exp.Contains, exp.SplitPart, exp.Space,
     exp.Array, exp.ArrayCompact, exp.ArrayMax, exp.ArrayMin, exp.Flatten, exp.Struct, exp.Map,
     exp.VarMap, exp.MapKeys, exp.Transform, exp.ArrayFilter, exp.Reduce, exp.StructExtract,
-    exp.Count, exp.Sum, exp.Min, exp.Max, exp.Avg, exp.LogicalAnd,
-    exp.LogicalOr, exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance, exp.VariancePop, exp.Corr, exp.Median,
+    exp.Sum, exp.Min, exp.Max, exp.Avg, exp.LogicalAnd,
+    exp.LogicalOr, exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance, exp.VariancePop,
     exp.First, exp.Last, exp.AnyValue, exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist,
     exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue,
     exp.Explode, exp.Posexplode, exp.Unnest, exp.Exists, exp.Decode, exp.DecodeCase,
-    exp.EqualNull, exp.UnixMicros,
+    exp.EqualNull, exp.UnixMicros, exp.Grouping, exp.GroupingId,
 })  # fmt: skip

@@ -59,12 +59,12 @@ def sum_of(value: Value, node: exp.Expr) -> Value:
     if is_decimal(value.type):
         precision, scale = decimal_size(value.type)
         wanted = decimal_of(precision + 10, scale)
-        return Value(_of_some(value.expr, value.expr.sum()).cast(wanted, strict=False), wanted)
+        return Value(_of_some(value.expr, value.expr.sum()).cast(wanted), wanted)
     if is_floating(value.type):
         return Value(_of_some(value.expr, value.expr.cast(_DOUBLE).sum()), _DOUBLE)
     if not is_whole(value.type):
         raise refused(node)
-    total = value.expr.cast(pl.Int128).sum().cast(_BIGINT, strict=False)
+    total = value.expr.cast(pl.Int128).sum().cast(_BIGINT)  # a sum that does not fit ends the run, as on Spark
     return Value(_of_some(value.expr, total), _BIGINT)
 
 
@@ -130,10 +130,12 @@ def _by(greatest: bool) -> Handler:
 
 def _first(last: bool, node: exp.Expr, value_of: Compile) -> Value:
     inner = node.this
-    skip = isinstance(inner, exp.IgnoreNulls)
-    if len(node.expressions) > 0:
+    skip = isinstance(inner, exp.IgnoreNulls) or isinstance(node.parent, exp.IgnoreNulls)
+    given = node.expressions
+    if given and (len(given) != 1 or not isinstance(given[0], exp.Boolean)):
         raise refused(node)
-    value = value_of(inner.this if skip else inner)
+    skip = skip or bool(given and given[0].this)
+    value = value_of(inner.this if isinstance(inner, exp.IgnoreNulls) else inner)
     rows = value.expr.drop_nulls() if skip else value.expr
     return Value(rows.last() if last else rows.first(), value.type)
 
@@ -186,12 +188,15 @@ def _quantile(node: exp.Expr, value_of: Compile) -> Value:
 def _corr(node: exp.Expr, value_of: Compile) -> Value:
     left, right = (cast(value_of(part), _DOUBLE).expr for part in (node.this, node.expression))
     there = left.is_not_null() & right.is_not_null()
-    return Value(pl.corr(left.filter(there), right.filter(there)), _DOUBLE)
+    # Of one pair Spark says nothing, and Polars that it is no number.
+    return Value(pl.when(there.sum() > 1).then(pl.corr(left.filter(there), right.filter(there))), _DOUBLE)
 
 
 def _filtered(node: exp.Expr, value_of: Compile) -> Value:
     """agg(x) FILTER (WHERE c): the operands of other rows are NULL, which aggregates leave out."""
     inner, test = node.this, node.expression.this
+    if isinstance(inner, exp.CountIf):
+        return value_of(exp.CountIf(this=exp.and_(test.copy(), inner.this.copy())))
     if isinstance(inner, exp.Count) and (inner.this is None or isinstance(inner.this, (exp.Star, exp.Literal))):
         return value_of(exp.CountIf(this=test.copy()))
     if type(inner) not in {exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.ArrayAgg, exp.ArrayUniqueAgg}:

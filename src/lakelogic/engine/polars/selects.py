@@ -77,7 +77,9 @@ class Select:
     def _group(self) -> None:
         """Keys and aggregates become columns; what is around them is computed of those."""
         grouping = read_grouping(self.tree, self.scope)
-        self._settle([*grouping.keys, *outer_aggregates(self._outputs())])
+        if own_nodes(grouping.keys, exp.Query):
+            raise refused(self.tree)
+        self._settle(outer_aggregates(self._outputs()))
         compiler = self.compiler
         key_values = [(self._new_name(), compiler(key)) for key in grouping.keys]
         # Aggregates first: they are about the rows of a group, and may speak of its key.
@@ -173,7 +175,7 @@ class Select:
     def _limited(self, rows: Rows) -> Rows:
         frame, distinct = rows.frame, self.tree.args.get("distinct")
         if distinct is not None:
-            if distinct.args.get("on") is not None or self.tree.args.get("order") is not None:
+            if distinct.args.get("on") is not None:
                 raise refused(self.tree)
             frame = frame.unique(maintain_order=True)
         skipped, most = (self._number(part) for part in ("offset", "limit"))

@@ -30,11 +30,18 @@ def has_aggregate(*roots: exp.Expr) -> bool:
 
 
 def _is_outer_aggregate(node: exp.Expr) -> bool:
-    if not is_aggregate(node) or isinstance(node.parent, (exp.Window, exp.Filter)):
+    if not is_aggregate(node) or isinstance(node.parent, exp.Filter) or _is_windowed(node):
         return False
-    if isinstance(node.parent, (exp.IgnoreNulls, exp.RespectNulls)) and isinstance(node.parent.parent, exp.Window):
-        return False
-    return not any(is_aggregate(parent) for parent in _parents(node))
+    # The function of a window is no aggregate of the group; what it is asked about may be one.
+    return not any(is_aggregate(parent) and not _is_windowed(parent) for parent in _parents(node))
+
+
+def _is_windowed(node: exp.Expr) -> bool:
+    """Whether a window says over which rows the function goes."""
+    around = node.parent
+    while isinstance(around, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
+        node, around = around, around.parent
+    return isinstance(around, exp.Window) and around.this is node
 
 
 def _parents(node: exp.Expr) -> list[exp.Expr]:

@@ -9,14 +9,15 @@ from sqlglot.optimizer.qualify import qualify
 from lakelogic.contract import transformations as t
 from lakelogic.plan.attempt import attempt
 from lakelogic.plan.checks import Failure
-from lakelogic.plan.decimals import type_decimals
 from lakelogic.plan.expressions import column
 from lakelogic.plan.model import Column
+from lakelogic.plan.query_types import Types, type_query
 from lakelogic.plan.relation import SOURCE_NAME, Relation, resolve, unknown_column
 from lakelogic.plan.sql import RESOLVE_DIALECT, SqlProblem, parse_query, shorten
 from lakelogic.plan.stage_builder import Output, keep
-from lakelogic.plan.types import is_decimal, named
-from lakelogic.plan.typing import annotate, annotate_query, check_types, require_boolean
+from lakelogic.plan.steps.shapes import refuse_outputs, refuse_shapes, refuse_sums, spell_out_unknown
+from lakelogic.plan.types import named
+from lakelogic.plan.typing import annotate, check_types, require_boolean
 from lakelogic.plan.workbench import Compiled, Workbench
 
 _WHOLE_TABLE = ("group", "having", "distinct", "limit", "offset", "order", "qualify", "joins", "laterals", "with_",
@@ -92,6 +93,8 @@ def _outputs(node: exp.Expr, bench: Workbench) -> list[tuple[Output, Compiled | 
 
 def _compile_table(query: exp.Query, label: str, bench: Workbench) -> None:
     """Joins, groups and windows see accepted rows only; what they make are rows of their own."""
+    refuse_shapes(query)
+    refuse_outputs(query)
     bench.barrier()
     relation = bench.relation
     known = {SOURCE_NAME: relation, **bench.links}
@@ -107,34 +110,29 @@ def _compile_table(query: exp.Query, label: str, bench: Workbench) -> None:
         )
     except OptimizeError as error:
         raise _unresolved(error, known) from error
-    typed = annotate_query(qualified, schema)
-    outputs = _last_of_each_name(type_decimals(typed))
-    for node in typed.find_all(exp.Table):
+    types = type_query(qualified, {name: {c.name: c.type for c in r.columns} for name, r in known.items()})
+    refuse_sums(qualified)
+    spell_out_unknown(qualified)
+    outputs = _last_of_each_name(qualified, types)
+    for node in qualified.find_all(exp.Table):
         if node.name == SOURCE_NAME and not node.db:
             node.set("this", exp.to_identifier(relation.name, quoted=True))
-    bench.builder.append(label, typed, outputs, [], "changes")
+    bench.builder.append(label, qualified, outputs, [], "changes")
 
 
 def _types(relation: Relation) -> dict[str, str]:
     return {c.name: c.type.sql("databricks") for c in relation.columns}
 
 
-def _last_of_each_name(query: exp.Query) -> list[Output]:
+def _last_of_each_name(query: exp.Query, types: Types) -> list[Output]:
     """Columns of the result; in a plain SELECT a column named again replaces the former one."""
     if isinstance(query, exp.Select):
         chosen: dict[str, exp.Expr] = {}
         for node in query.selects:
             chosen[node.alias_or_name] = node
         query.set("expressions", list(chosen.values()))
-    # Decimals of an inner query were typed before its own arithmetic was: their digits show in the files.
-    nested = sum(1 for _ in query.find_all(exp.Select)) > 1
-    outputs = []
-    for node in query.selects:
-        type_ = node.type
-        if type_ is None or (nested and is_decimal(type_)):
-            type_ = named("unknown")
-        outputs.append(Output(Column(node.alias_or_name, type_), column(node.alias_or_name)))
-    return outputs
+    names = [node.alias_or_name for node in query.selects]
+    return [Output(Column(name, types.get(name, named("unknown"))), column(name)) for name in names]
 
 
 def _refuse_unknown_tables(query: exp.Query, known: dict[str, Relation]) -> None:
