@@ -156,14 +156,14 @@ def compute(sql: str, engine: str, spark: Any = None) -> Found:
 
 
 def _with_duckdb(segments: Sequence[Segment], given: Mapping[str, pa.Table]) -> pa.Table:
-    for refusal in (each for segment in segments for each in find_tree_refusals(segment.query)):
+    for refusal in (each for segment in segments for each in find_tree_refusals(segment.local_query)):
         raise CapabilityError(refusal)
     session = Session(derive_keys(None))
     with duckdb_errors("staging rows"), open_duckdb(session) as relations:
         for name, table in given.items():
             relations.add_table(name, f"SELECT * FROM {relations.register(table)}")
         for segment in segments:
-            relations.add_table(segment.name, relations.aligned(relations.sql(segment.query), segment.columns))
+            relations.add_table(segment.name, relations.aligned(relations.sql(segment.local_query), segment.columns))
         names = ", ".join(f'"{column.name}"' for column in segments[-1].columns)
         return session.query(f'SELECT {names} FROM "{segments[-1].name}"').to_arrow_table()
 
@@ -177,7 +177,7 @@ def _with_polars(segments: Sequence[Segment], given: Mapping[str, pa.Table]) -> 
             assert isinstance(frame, pl.DataFrame)
             relations.rows[name] = rows_of(frame.lazy())
         for segment in segments:
-            relations.rows[segment.name] = aligned(relations.query(segment.query), segment.columns)
+            relations.rows[segment.name] = aligned(relations.query(segment.local_query), segment.columns)
         names = [column.name for column in segments[-1].columns]
         return settled(relations.rows[segments[-1].name]).select(names).collect(engine="streaming").to_arrow()
 

@@ -80,7 +80,9 @@ def negate(expression: exp.Expr) -> exp.Expr:
 def wrap(expression: exp.Expr) -> exp.Expr:
     """Parentheses around anything that is not a single word, so that no operator can take it apart."""
     simple = (exp.Column, exp.Literal, exp.Func, exp.Paren, exp.Null, exp.Boolean, exp.Cast, exp.Dot, exp.Placeholder)
-    return expression if isinstance(expression, simple) else exp.paren(expression, copy=False)
+    # AND and OR are functions, too, to the parser.
+    single = isinstance(expression, simple) and not isinstance(expression, exp.Connector)
+    return expression if single else exp.paren(expression, copy=False)
 
 
 def all_of(conditions: Iterable[exp.Expr]) -> exp.Expr:

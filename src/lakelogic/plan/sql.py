@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import SqlglotError, TokenError
+from sqlglot.parsers.databricks import DatabricksParser
 
 from lakelogic.core.errors import Place, Problem
 from lakelogic.plan.expressions import cast, placeholder
 from lakelogic.plan.model import HIDDEN_PREFIX
 from lakelogic.plan.types import named
 
-# Spark SQL under ANSI rules: sqlglot's `spark` reads CAST as TRY_CAST, its `databricks` does not.
-PARSE_DIALECTS = {"spark": "databricks"}
+
+def _date_diff(arguments: list[exp.Expr]) -> exp.Expr:
+    """Of two arguments datediff() counts midnights between dates, of three whole units between moments."""
+    if len(arguments) != 2:
+        unit, start, end = arguments
+        return exp.TimestampDiff(this=end, expression=start, unit=exp.var(unit.name.upper()))
+    end, start = (cast(argument, named("date")) for argument in arguments)
+    return exp.DateDiff(this=end, expression=start, unit=exp.var("DAY"))
+
+
+class LakeLogicSpark(Databricks):
+    """Spark SQL under ANSI rules: sqlglot's `spark` reads CAST as TRY_CAST, its `databricks` does not."""
+
+    class Parser(DatabricksParser):
+        FUNCTIONS: ClassVar = {**DatabricksParser.FUNCTIONS, "DATEDIFF": _date_diff, "DATE_DIFF": _date_diff}
+
+
+PARSE_DIALECTS = {"spark": "lakelogicspark"}
 # Names keep their case; the default would fold `custId` to `custid`.
 RESOLVE_DIALECT = "databricks, normalization_strategy = case_sensitive"
 

@@ -26,6 +26,7 @@ _PARTS = (exp.Year, exp.Quarter, exp.Month, exp.Week, exp.WeekOfYear, exp.Day, e
 _RESULTS: dict[Any, Any] = {
     **_DIALECT.EXPRESSION_METADATA,
     **{part: {"returns": exp.DataType.Type.INT} for part in _PARTS},
+    exp.TimestampDiff: {"returns": exp.DataType.Type.BIGINT},
     exp.DateTrunc: {"returns": exp.DataType.Type.DATE},  # `trunc`; `date_trunc` is another node
     # A choice between integers is an integer; the dialect's tables make it a long.
     exp.Coalesce: {"annotator": lambda types, node: types._annotate_by_args(node, "this", "expressions")},

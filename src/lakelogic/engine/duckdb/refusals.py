@@ -13,7 +13,6 @@ from lakelogic.engine.local.strategies import find_write_refusals
 from lakelogic.plan.model import Plan
 from lakelogic.plan.types import Family, family
 
-
 _ORDERED = (exp.Min, exp.Max, exp.Ordered)
 
 
@@ -63,7 +62,7 @@ def _kinds(*nodes: exp.Expr) -> set[Family]:
 
 def _trees(plan: Plan) -> Iterator[exp.Expr]:
     for stage in plan.stages:
-        yield from (segment.query for segment in stage.segments)
+        yield from (segment.local_query for segment in stage.segments)
         yield from (observation.aggregate for observation in stage.observations)
         if stage.quarantine is not None:
             yield stage.quarantine

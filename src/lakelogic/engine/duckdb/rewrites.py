@@ -17,8 +17,11 @@ from lakelogic.engine.duckdb.date_rewrites import (
     unix_date,
 )
 from lakelogic.engine.duckdb.nodes import Rewrite, call, literal, macro, refused, text
+from lakelogic.engine.local.failures import STOPPED
 from lakelogic.engine.local.regex import to_re2, to_re2_replacement
-from lakelogic.plan.model import DECRYPT_FUNCTION, ENCRYPT_FUNCTION, ENCRYPT_SAME_FUNCTION, HMAC_FUNCTION
+from lakelogic.plan.model import DECRYPT_FUNCTION, ENCRYPT_FUNCTION, ENCRYPT_SAME_FUNCTION, HMAC_FUNCTION, SURE_FUNCTION
+
+_SPREADS = ("regr_sxx", "regr_syy")
 
 
 def _regexp_like(node: exp.Expr) -> exp.Expr:
@@ -193,13 +196,16 @@ def _median(node: exp.Expr) -> exp.Expr:
 
 
 def _corr(node: exp.Expr) -> exp.Expr:
-    """Of one pair Spark says nothing, and DuckDB that it is no number."""
+    """Of one pair Spark says nothing; where one side is always the same it divides by zero, and the run ends."""
     if isinstance(node.parent, (exp.Window, exp.Filter)):
         raise refused(node.sql("databricks"))
     left, right = (exp.cast(node.args[key], "double") for key in ("this", "expression"))
     pairs = call("regr_count", left.copy(), right.copy())
-    some = exp.GT(this=pairs, expression=exp.Literal.number(1))
-    return exp.Case(ifs=[exp.If(this=some, true=exp.Corr(this=left, expression=right))])
+    few = exp.LTE(this=pairs, expression=exp.Literal.number(1))
+    zero = [exp.EQ(this=call(name, left.copy(), right.copy()), expression=exp.Literal.number(0)) for name in _SPREADS]
+    arms = [(few, exp.null()), (exp.or_(*zero), call("error", text(STOPPED)))]
+    known = exp.Corr(this=left, expression=right)
+    return exp.Case(ifs=[exp.If(this=test, true=value) for test, value in arms], default=known)
 
 
 def _count(node: exp.Expr) -> exp.Expr:
@@ -225,6 +231,22 @@ def _cast(node: exp.Expr) -> exp.Expr:
     return cast_to(node.this, node.args["to"])
 
 
+def _tried(name: str, plain: type[exp.Binary]) -> Rewrite:
+    """DuckDB's TRY takes no aggregates, windows or subqueries; the operator itself raises, as Spark's does."""
+
+    def rewrite(node: exp.Expr) -> exp.Expr:
+        if node.find(exp.AggFunc, exp.Window, exp.Query) is None:
+            return macro(name, "this", "expression")(node)
+        return exp.paren(plain(this=exp.paren(node.this), expression=exp.paren(node.expression)), copy=False)
+
+    return rewrite
+
+
+def _sure(node: exp.Expr) -> exp.Expr:
+    failed, value = node.expressions
+    return exp.Case(ifs=[exp.If(this=failed, true=call("error", text(STOPPED)))], default=value)
+
+
 def _as_int(node: exp.Expr) -> exp.Expr:
     """Numbers that are INT on Spark and BIGINT here: a product with one would not overflow where Spark's does."""
     return exp.Cast(this=node.copy(), to=exp.DataType.build("int"))
@@ -233,9 +255,8 @@ def _as_int(node: exp.Expr) -> exp.Expr:
 REWRITES: dict[type[exp.Expr], Rewrite] = {
     exp.Cast: _cast, exp.TryCast: _cast,
     exp.Div: macro("ll_divide", "this", "expression"), exp.SafeDivide: macro("ll_divide", "this", "expression"),
-    exp.SafeAdd: macro("ll_add", "this", "expression"),
-    exp.SafeSubtract: macro("ll_subtract", "this", "expression"),
-    exp.SafeMultiply: macro("ll_multiply", "this", "expression"),
+    exp.SafeAdd: _tried("ll_add", exp.Add), exp.SafeSubtract: _tried("ll_subtract", exp.Sub),
+    exp.SafeMultiply: _tried("ll_multiply", exp.Mul),
     exp.Mod: macro("ll_modulo", "this", "expression"), exp.IntDiv: macro("ll_whole_divide", "this", "expression"),
     exp.Ln: macro("ll_ln", "this"), exp.Log: _log, exp.IsNan: macro("ll_is_nan", "this"),
     exp.Nanvl: macro("ll_nanvl", "this", "expression"),
@@ -300,6 +321,7 @@ NAMED: dict[str, Rewrite] = {
     "GET": _get,
     "ISNULL": lambda node: exp.paren(exp.Is(this=node.expressions[0], expression=exp.null()), copy=False),
     "ISNOTNULL": lambda node: exp.Not(this=exp.paren(exp.Is(this=node.expressions[0], expression=exp.null()), copy=False)),
+    SURE_FUNCTION: _sure,
     "EVERY": lambda node: call("bool_and", *node.expressions),
     "SOME": lambda node: call("bool_or", *node.expressions),
     "MAP_VALUES": lambda node: call("map_values", *node.expressions),

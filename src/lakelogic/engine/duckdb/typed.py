@@ -264,9 +264,16 @@ def _copied(part: object) -> object:
 
 def _not_beside(node: exp.Expr, around: exp.Select) -> tuple[str, ...]:
     """Parts of a query that a node can do without; binding them would cost the square of the columns."""
-    if _is_aggregated(node, around):
+    if _is_aggregated(node, around) or not (_mixes(node) or _named_beside(node, around)):
         return ("group", "expressions")
     return () if around.args.get("group") is not None or _named_beside(node, around) else ("expressions",)
+
+
+def _mixes(node: exp.Expr) -> bool:
+    """Whether a node has keys beside aggregates: only then it needs to be told what rows are grouped by."""
+    if node.find(exp.AggFunc) is None:
+        return False
+    return any(column.find_ancestor(exp.AggFunc) is None for column in node.find_all(exp.Column))
 
 
 def _named_beside(node: exp.Expr, around: exp.Select) -> bool:

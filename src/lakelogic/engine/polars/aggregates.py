@@ -7,6 +7,7 @@ import math
 import polars as pl
 from sqlglot import exp
 
+from lakelogic.engine.local.failures import STOPPED
 from lakelogic.engine.polars.casts import cast
 from lakelogic.engine.polars.logic import condition
 from lakelogic.engine.polars.numbers import quotient
@@ -188,8 +189,11 @@ def _quantile(node: exp.Expr, value_of: Compile) -> Value:
 def _corr(node: exp.Expr, value_of: Compile) -> Value:
     left, right = (cast(value_of(part), _DOUBLE).expr for part in (node.this, node.expression))
     there = left.is_not_null() & right.is_not_null()
-    # Of one pair Spark says nothing, and Polars that it is no number.
-    return Value(pl.when(there.sum() > 1).then(pl.corr(left.filter(there), right.filter(there))), _DOUBLE)
+    pairs = [side.filter(there) for side in (left, right)]
+    # Of one pair Spark says nothing; where one side is always the same it divides by zero, and so must the run end.
+    alike = ((pairs[0].min() == pairs[0].max()) | (pairs[1].min() == pairs[1].max())) & (there.sum() > 1)
+    stopped = pl.when(alike).then(pl.lit(STOPPED)).cast(_DOUBLE)
+    return Value(pl.when(there.sum() > 1).then(pl.coalesce(stopped, pl.corr(*pairs))), _DOUBLE)
 
 
 def _filtered(node: exp.Expr, value_of: Compile) -> Value:

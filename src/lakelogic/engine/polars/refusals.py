@@ -51,7 +51,7 @@ def _refusals(plan: Plan, links: Mapping[str, Mapping[str, Type]], masks: MaskCa
 
 def _compile(stage: Stage, tables: Mapping[str, Rows], masks: MaskCalls) -> None:
     for segment in stage.segments:
-        tables = {**tables, segment.name: aligned(_rows(segment.query, tables, masks), segment.columns)}
+        tables = {**tables, segment.name: aligned(_rows(segment.local_query, tables, masks), segment.columns)}
 
     last = tables[stage.segments[-1].name] if stage.segments else tables[stage.input]
     _aggregates(stage.observations, tables[stage.observed_at] if stage.observed_at else last, masks)

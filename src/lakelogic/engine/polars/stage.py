@@ -48,7 +48,7 @@ def _read_input(relations: Relations, source: StageInput) -> Read:
 def _run_segments(relations: Relations, stage: Stage) -> str:
     name = stage.input
     for segment in stage.segments:
-        rows = aligned(relations.query(segment.query), segment.columns)
+        rows = aligned(relations.query(segment.local_query), segment.columns)
         name = segment.name
         if segment is stage.segments[-1] or segment.counted or name == stage.observed_at:
             # Rows stand where more than one reader looks at them: computed twice they might differ.

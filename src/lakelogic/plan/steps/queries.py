@@ -15,6 +15,7 @@ from lakelogic.plan.query_types import Types, type_query
 from lakelogic.plan.relation import SOURCE_NAME, Relation, resolve, unknown_column
 from lakelogic.plan.sql import RESOLVE_DIALECT, SqlProblem, parse_query, shorten
 from lakelogic.plan.stage_builder import Output, keep
+from lakelogic.plan.steps.failures import stop_on_failures
 from lakelogic.plan.steps.shapes import refuse_outputs, refuse_shapes, refuse_sums, spell_out_unknown
 from lakelogic.plan.types import named
 from lakelogic.plan.typing import annotate, check_types, require_boolean
@@ -117,7 +118,7 @@ def _compile_table(query: exp.Query, label: str, bench: Workbench) -> None:
     for node in qualified.find_all(exp.Table):
         if node.name == SOURCE_NAME and not node.db:
             node.set("this", exp.to_identifier(relation.name, quoted=True))
-    bench.builder.append(label, qualified, outputs, [], "changes")
+    bench.builder.append(label, qualified, outputs, [], "changes", stop_on_failures(qualified))
 
 
 def _types(relation: Relation) -> dict[str, str]:

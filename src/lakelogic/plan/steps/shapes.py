@@ -13,6 +13,7 @@ _FILTERS = (exp.Where, exp.Having, exp.Join, exp.Qualify)
 
 def refuse_shapes(query: exp.Query) -> None:
     """Shapes that cannot be followed, or that Spark does not have."""
+    _refuse_distinct_windows(query)
     for pivot in query.find_all(exp.Pivot):
         step = "unpivot" if pivot.args.get("unpivot") else "pivot"
         raise SqlProblem("LL217", f"`{step.upper()}` in a query is not followed", f"use the step `{step}` instead")
@@ -22,6 +23,13 @@ def refuse_shapes(query: exp.Query) -> None:
             raise SqlProblem(
                 "LL216", f"Spark SQL has no `{written}`", "use IN, EXISTS, or a MIN or MAX of the subquery"
             )
+
+
+def _refuse_distinct_windows(query: exp.Query) -> None:
+    for node in query.find_all(exp.Window):
+        if isinstance(node.this, exp.AggFunc) and isinstance(node.this.this, exp.Distinct):
+            written = shorten(node.sql("databricks"))
+            raise SqlProblem("LL217", f"Spark SQL has no DISTINCT in windows: `{written}`", "count in a step before")
 
 
 def refuse_outputs(query: exp.Query) -> None:
