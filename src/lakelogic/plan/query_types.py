@@ -96,7 +96,7 @@ class _Select:
             if sources:
                 query.set("from_", exp.From(this=sources[0]))
                 query.set("joins", [exp.Join(this=source, kind="CROSS") for source in sources[1:]])
-            annotate_query(query, {name: dict(types) for name, types in known.items() if name})
+            annotate_query(query, {name: dict(types) for name, types in known.items() if name and types})
             for root, parent, key, index in places:
                 type_decimals(root)
                 root.parent, root.arg_key, root.index = parent, key, index

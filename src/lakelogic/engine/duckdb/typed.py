@@ -132,6 +132,8 @@ def _average(node: exp.Avg, asking: _Asking) -> exp.Expr:
 
 def _total(node: exp.Sum, asking: _Asking) -> exp.Expr:
     """DuckDB's sums of decimals have 38 digits; what is calculated with them would have other digits than in Spark."""
+    if node.find_ancestor(exp.Select) is None:
+        return node  # a number that is observed while rows pass by; its relation is not known here
     operand = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
     size = _decimal_size(operand, asking)
     if size is None or not asking.type_of(operand).startswith("DECIMAL"):
