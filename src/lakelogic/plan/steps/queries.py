@@ -100,17 +100,7 @@ def _compile_table(query: exp.Query, label: str, bench: Workbench) -> None:
     relation = bench.relation
     known = {SOURCE_NAME: relation, **bench.links}
     _refuse_unknown_tables(query, known)
-    schema: dict[str, object] = {name: _types(r) for name, r in known.items() if r.columns}
-    try:
-        qualified = qualify(
-            query.copy(),
-            schema=schema,
-            dialect=RESOLVE_DIALECT,
-            quote_identifiers=True,
-            validate_qualify_columns=all(r.closed for r in known.values()),
-        )
-    except OptimizeError as error:
-        raise _unresolved(error, known) from error
+    qualified = _qualified(query, known)
     types = type_query(qualified, {name: {c.name: c.type for c in r.columns} for name, r in known.items()})
     refuse_sums(qualified)
     spell_out_unknown(qualified)
@@ -119,6 +109,25 @@ def _compile_table(query: exp.Query, label: str, bench: Workbench) -> None:
         if node.name == SOURCE_NAME and not node.db:
             node.set("this", exp.to_identifier(relation.name, quoted=True))
     bench.builder.append(label, qualified, outputs, [], "changes", stop_on_failures(qualified))
+
+
+def _qualified(query: exp.Query, known: dict[str, Relation]) -> exp.Query:
+    """The query with every column tied to its relation, and stars spelled out."""
+    schema: dict[str, object] = {name: _types(r) for name, r in known.items() if r.columns}
+    closed = all(r.closed for r in known.values())
+    try:
+        qualified: exp.Query = qualify(
+            query.copy(),
+            schema=schema,
+            dialect=RESOLVE_DIALECT,
+            quote_identifiers=True,
+            validate_qualify_columns=closed,
+        )
+    except OptimizeError as error:
+        if not closed and "missing source schemas" in str(error) and not any(node.is_star for node in query.selects):
+            return query.copy()  # nobody looked at the link yet: whether it has the column shows when one does
+        raise _unresolved(error, known) from error
+    return qualified
 
 
 def _types(relation: Relation) -> dict[str, str]:
