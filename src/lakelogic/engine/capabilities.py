@@ -12,7 +12,7 @@ GAPS: Mapping[str, tuple[str, ...]] = {
         "histories (scd2) with columns of type array or map; Debezium with unknown_fields: quarantine",
         "Kafka, XML, Avro, CSV records that span lines, catalogs of tables, column mapping",
         "regular expressions with lookaround, back references or possessive quantifiers",
-        "text of nested values; functions that are not in its tables",
+        "text and order of nested values; posexplode and inline; functions that are not in its tables",
     ),
     "polars": (
         "merge, cdc and scd2 into tables with a change data feed, deletion vectors or another feature of Delta",
@@ -20,6 +20,6 @@ GAPS: Mapping[str, tuple[str, ...]] = {
         "Kafka, XML, Avro, CSV records that span lines, catalogs of tables, column mapping, columns of type map",
         "regular expressions with lookaround, back references, possessive quantifiers or \\B",
         "text of nested values; aggregate() of an array; functions that are not in its tables",
-        "subqueries in conditions; RIGHT, FULL, SEMI and ANTI joins; CUBE, ROLLUP and GROUPING SETS",
+        "subqueries in ON, of several columns, or tied to a row two queries away; window frames by value or to the end",
     ),
 }

@@ -32,25 +32,46 @@ def type_decimals(tree: _Tree) -> _Tree:
     return tree
 
 
+def wider_decimal(left: exp.DataType, right: exp.DataType) -> exp.DataType:
+    """The decimal that holds the values of both, which are decimals or whole numbers."""
+    sizes = [_size(type_) if is_decimal(type_) else (_DIGITS[type_.this], 0) for type_ in (left, right)]
+    scale = max(size[1] for size in sizes)
+    return _decimal(max(size[0] - size[1] for size in sizes) + scale, scale)
+
+
 def _type_of(node: exp.Expr) -> exp.DataType | None:
-    if isinstance(node, (exp.Alias, exp.Paren)):
+    if isinstance(node, (exp.Alias, exp.Paren, exp.Window, exp.Filter, exp.IgnoreNulls)):
         inner: exp.DataType | None = node.this.type
         return inner
+    if isinstance(node, exp.Literal):
+        return _literal(node)
     if isinstance(node, _ARITHMETIC):
         return _arithmetic(node)
     if isinstance(node, _SAME) and is_decimal(node.this.type):
         return _decimal(*_size(node.this.type))
-    if isinstance(node, exp.Sum) and is_decimal(node.this.type):
-        precision, scale = _size(node.this.type)
-        return _decimal(precision + 10, scale)
-    if isinstance(node, exp.Avg) and is_decimal(node.this.type):
-        precision, scale = _size(node.this.type)
-        return _decimal(precision + 4, scale + 4)
+    if isinstance(node, (exp.Sum, exp.Avg)) and is_decimal(_aggregated(node)):
+        precision, scale = _size(_aggregated(node))
+        return _decimal(precision + 10, scale) if isinstance(node, exp.Sum) else _decimal(precision + 4, scale + 4)
     if isinstance(node, _CHOICES):
         return _widest(node)
     if isinstance(node, _ROUNDED) and is_decimal(node.this.type):
         return _rounded(node)
     return None
+
+
+def _aggregated(node: exp.Expr) -> exp.DataType:
+    operand = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
+    return operand.type if operand is not None and operand.type is not None else named("unknown")
+
+
+def _literal(node: exp.Literal) -> exp.DataType | None:
+    """A number with a point and without an exponent is a decimal; a whole one is as long as it must be."""
+    if node.is_string:
+        return None
+    if node.name.isdigit() and int(node.name) < 1 << 63:
+        return named("bigint") if int(node.name) >= 1 << 31 else None
+    size = _operand(node)
+    return _decimal(*size) if size is not None else None
 
 
 def _rounded(node: exp.Expr) -> exp.DataType:
@@ -103,12 +124,18 @@ def _operand(node: exp.Expr) -> tuple[int, int] | None:
     return (_DIGITS[node.type.this], 0) if node.type is not None and is_whole(node.type) else None
 
 
+def _chosen(node: exp.Expr) -> tuple[int, int] | None:
+    """Only in arithmetic a whole number that is written out has as many digits as it is written with."""
+    whole = node.type is not None and is_whole(node.type)
+    return (_DIGITS[node.type.this], 0) if whole and node.type is not None else _operand(node)
+
+
 def _widest(node: exp.Expr) -> exp.DataType | None:
     """The decimal that holds every choice; None where a choice is no decimal and no whole number."""
     values = [value for value in _values(node) if not isinstance(value, exp.Null)]
     if not any(is_decimal(value.type) for value in values):
         return _not_decimal(node, values)
-    sizes = [_operand(value) for value in values]
+    sizes = [_chosen(value) for value in values]
     if any(is_floating(value.type) for value in values):
         return named("double")
     if any(size is None for size in sizes):

@@ -7,10 +7,15 @@ way that Spark gets what the author wrote; tests/integration/spark/test_dialect.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from sqlglot import exp
 from sqlglot.dialects.databricks import Databricks
+from sqlglot.helper import seq_get
+from sqlglot.parsers.databricks import DatabricksParser
+
+from lakelogic.plan.expressions import cast
+from lakelogic.plan.types import named
 
 Build = Callable[[list[Any]], exp.Expr]
 
@@ -19,8 +24,10 @@ def _date_diff(args: list[Any]) -> exp.Expr:
     """`datediff(end, start)` counts midnights and is an INT; `datediff(unit, start, end)` is another name of
     `timestampdiff`: whole units that have gone by, a BIGINT. sqlglot makes one node of both."""
     if len(args) == 3:
-        return exp.TimestampDiff(this=args[2], expression=args[1], unit=args[0])
-    return exp.DateDiff.from_arg_list(args)
+        unit, start, end = args
+        return exp.TimestampDiff(this=end, expression=start, unit=exp.var(unit.name.upper()))
+    sides = [cast(each, named("date")) for each in args]
+    return exp.DateDiff(this=seq_get(sides, 0), expression=seq_get(sides, 1), unit=exp.var("DAY"))
 
 
 def _as_written(name: str) -> Build:
@@ -29,7 +36,7 @@ def _as_written(name: str) -> Build:
 
 def _as_written_with(count: int, name: str) -> Build:
     """A call with so many arguments as it is written; with another number sqlglot has the right node."""
-    usual: Build = Databricks.Parser.FUNCTIONS[name]
+    usual: Build = DatabricksParser.FUNCTIONS[name]
     return lambda args: _as_written(name)(args) if len(args) == count else usual(args)
 
 
@@ -53,10 +60,10 @@ _FUNCTIONS: dict[str, Build] = {
 class LakeLogicSpark(Databricks):
     """sqlglot's `spark` reads CAST as TRY_CAST; its `databricks` does not."""
 
-    class Parser(Databricks.Parser):
-        FUNCTIONS = {**Databricks.Parser.FUNCTIONS, **_FUNCTIONS}
-        FUNCTION_PARSERS = {
-            name: parse for name, parse in Databricks.Parser.FUNCTION_PARSERS.items() if name not in _FUNCTIONS
+    class Parser(DatabricksParser):
+        FUNCTIONS: ClassVar = {**DatabricksParser.FUNCTIONS, **_FUNCTIONS}
+        FUNCTION_PARSERS: ClassVar = {
+            name: parse for name, parse in DatabricksParser.FUNCTION_PARSERS.items() if name not in _FUNCTIONS
         }
 
 

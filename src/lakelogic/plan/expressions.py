@@ -80,16 +80,24 @@ def negate(expression: exp.Expr) -> exp.Expr:
 def wrap(expression: exp.Expr) -> exp.Expr:
     """Parentheses around anything that is not a single word, so that no operator can take it apart."""
     simple = (exp.Column, exp.Literal, exp.Func, exp.Paren, exp.Null, exp.Boolean, exp.Cast, exp.Dot, exp.Placeholder)
-    return expression if isinstance(expression, simple) else exp.paren(expression, copy=False)
+    # AND and OR are functions, too, to the parser.
+    single = isinstance(expression, simple) and not isinstance(expression, exp.Connector)
+    return expression if single else exp.paren(expression, copy=False)
+
+
+def _apart(conditions: Iterable[exp.Expr]) -> list[exp.Expr]:
+    given = list(conditions)
+    alone = len(given) == 1 and isinstance(given[0], exp.Connector)
+    return given if alone else [wrap(condition) for condition in given]
 
 
 def all_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
-    parts = [wrap(condition) for condition in conditions]
+    parts = _apart(conditions)
     return reduce(lambda left, right: exp.And(this=left, expression=right), parts) if parts else exp.true()
 
 
 def any_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
-    parts = [wrap(condition) for condition in conditions]
+    parts = _apart(conditions)
     return reduce(lambda left, right: exp.Or(this=left, expression=right), parts) if parts else exp.false()
 
 

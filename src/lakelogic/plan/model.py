@@ -49,6 +49,7 @@ DELETED_POSITION_COLUMN = "_lakelogic_deleted_position"
 OPERATION_COLUMN = "_lakelogic_operation"  # while a plan runs: 'upsert' | 'delete' | 'truncate', NULL where unknown
 
 # Functions that an engine supplies, because only it may hold the key. All take and give STRING; NULL stays NULL.
+SURE_FUNCTION = "LAKELOGIC_SURE"  # (failed, value): the value; ends the run where `failed` is true
 HMAC_FUNCTION = "LAKELOGIC_HMAC"  # 64 hex digits: HMAC-SHA-256 of the UTF-8 text under the hash key
 ENCRYPT_FUNCTION = "LAKELOGIC_ENCRYPT"  # 'enc:' + base64(iv 12 bytes, ciphertext, tag 16 bytes), AES-256-GCM, random iv
 ENCRYPT_SAME_FUNCTION = "LAKELOGIC_ENCRYPT_SAME"  # the same form; iv = first 12 bytes of the HMAC under the iv key
@@ -110,6 +111,12 @@ class Segment:
     label: str  # for explain and the ledger: "filter status <> 'test'"
     effect: Effect = "same"
     counted: bool = False
+    checked: exp.Query | None = None  # for engines whose operators give NULL where Spark's raise
+
+    @property
+    def local_query(self) -> exp.Query:
+        """The query as engines other than Spark run it."""
+        return self.checked if self.checked is not None else self.query
 
 
 @dataclass(frozen=True, slots=True)

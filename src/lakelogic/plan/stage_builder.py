@@ -76,12 +76,18 @@ class StageBuilder:
         self.append(label, query, outputs, [name.alias for name in [*hidden, *added]], effect)
 
     def append(
-        self, label: str, query: exp.Query, outputs: Sequence[Output], hidden: Sequence[str], effect: Effect
+        self,
+        label: str,
+        query: exp.Query,
+        outputs: Sequence[Output],
+        hidden: Sequence[str],
+        effect: Effect,
+        checked: exp.Query | None = None,
     ) -> None:
         name = f"step_{self.number}_{len(self.segments) + 1}"
         columns = tuple(o.column for o in outputs)
         origins = {} if self.checking else {o.column.name: origins_of(o.expression, self.relation) for o in outputs}
-        self.segments.append(Segment(name, query, columns, label, effect, counted=effect != "same"))
+        self.segments.append(Segment(name, query, columns, label, effect, effect != "same", checked))
         self.relation = replace(self.relation, name=name, columns=columns, hidden=tuple(hidden), origins=origins)
 
     def failed(self) -> exp.Expr:

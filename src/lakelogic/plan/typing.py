@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
@@ -18,6 +18,7 @@ from lakelogic.plan.relation import Relation
 from lakelogic.plan.sql import RESOLVE_DIALECT, SqlProblem, shorten
 from lakelogic.plan.types import Family, family, named, type_name
 
+_Query = TypeVar("_Query", bound=exp.Query)
 _DIALECT = Dialect.get_or_raise(RESOLVE_DIALECT)
 # Where Spark gives another type than the dialect's tables say; a year does not fit into a tinyint.
 _PARTS = (exp.Year, exp.Quarter, exp.Month, exp.Week, exp.WeekOfYear, exp.Day, exp.DayOfMonth, exp.DayOfWeek,
@@ -27,6 +28,9 @@ _RESULTS: dict[Any, Any] = {
     **{part: {"returns": exp.DataType.Type.INT} for part in _PARTS},
     exp.TimestampDiff: {"returns": exp.DataType.Type.BIGINT},
     exp.DateTrunc: {"returns": exp.DataType.Type.DATE},  # `trunc`; `date_trunc` is another node
+    # A choice between integers is an integer; the dialect's tables make it a long.
+    exp.Coalesce: {"annotator": lambda types, node: types._annotate_by_args(node, "this", "expressions")},
+    exp.If: {"annotator": lambda types, node: types._annotate_by_args(node, "true", "false")},
 }
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv)
@@ -43,12 +47,18 @@ def annotate(expression: exp.Expr, relation: Relation) -> exp.Expr:
     for node in select.find_all(exp.Column):
         node.set("table", exp.to_identifier("r"))
     # Lambda variables and unknown functions stay of unknown type, which every check below lets pass.
-    typed = annotate_types(select, schema=_schema(relation.columns), dialect=_DIALECT, expression_metadata=_RESULTS)
+    typed = annotate_query(select, _schema(relation.columns))
     result = typed.selects[0]
     for node in list(result.find_all(exp.Column)):
         node.set("table", None)
     result.pop()
     return type_decimals(result)
+
+
+def annotate_query(query: _Query, schema: Any) -> _Query:
+    """Give every node of a qualified query its type."""
+    typed: _Query = annotate_types(query, schema=schema, dialect=_DIALECT, expression_metadata=_RESULTS)
+    return typed
 
 
 @lru_cache(maxsize=256)

@@ -17,7 +17,7 @@ from lakelogic.engine.protocol import Engine, ReadSpec, StageInput
 from lakelogic.engine.registry import READS_IN_PARTS
 from lakelogic.plan.expressions import bind, text
 from lakelogic.plan.files import Staged, StagedFile
-from lakelogic.plan.model import REJECTED_COLUMN, Column, LinkRead, Plan, Segment, Stage, table_columns
+from lakelogic.plan.model import REJECTED_COLUMN, Column, LinkRead, Plan, Stage, table_columns
 from lakelogic.record.ledger import Ledger, build_ledger
 from lakelogic.run.databases import held
 from lakelogic.storage.files import list_names, remove_file, remove_tree
@@ -155,5 +155,5 @@ def _bind_stage(stage: Stage, run_id: str, started_at: datetime) -> Stage:
     def bound(query: Any) -> Any:
         return bind(query, values) if query is not None else None
 
-    segments = tuple(Segment(s.name, bound(s.query), s.columns, s.label, s.effect, s.counted) for s in stage.segments)
+    segments = tuple(replace(s, query=bound(s.query), checked=bound(s.checked)) for s in stage.segments)
     return replace(stage, segments=segments, quarantine=bound(stage.quarantine))

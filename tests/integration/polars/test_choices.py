@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 import sqlglot
 
-from lakelogic.engine.polars.queries import Rows, run_query
+from lakelogic.engine.polars.queries import run_query
+from lakelogic.engine.polars.rows import Rows
 
 FRAME = pl.DataFrame({"id": [1, 2, None, 4], "xs": [[1, 2], [3], None, []], "s": ["a", "b", None, "d"]})
 CHOICES = {

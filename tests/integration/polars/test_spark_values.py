@@ -13,7 +13,8 @@ import sqlglot
 from sqlglot import exp
 
 from lakelogic.core.errors import CapabilityError
-from lakelogic.engine.polars.queries import Rows, run_query
+from lakelogic.engine.polars.queries import run_query
+from lakelogic.engine.polars.rows import Rows
 
 _LINES = (Path(__file__).parents[2] / "data" / "spark_values.txt").read_text(encoding="utf-8").splitlines()
 _VALUES = [tuple(line.split("  =>  ")) for line in _LINES if line and not line.startswith("#")]
@@ -45,7 +46,7 @@ def test_an_expression_has_sparks_value(expression: str, wanted: str) -> None:
      "to_utc_timestamp(TIMESTAMP'2026-01-01', 'CET')", "percentile_approx(1, 0.5)", "some_new_function(1)",
      "to_date('1/2/26', 'd/M/yy')", "months_between(DATE'2026-01-01', DATE'2026-01-02', false)",
      "cast(array(1) AS STRING)", "DATE'2026-01-02' - DATE'2026-01-01'", "1 + 'a'", "like_all('a', 'b')",
-     "(SELECT 1)", "1 IN (SELECT 1)"],
+     "(SELECT 1, 2)", "(1, 2) IN (SELECT 1, 2)"],
 )  # fmt: skip
 def test_what_cannot_be_equal_is_refused_by_name(expression: str) -> None:
     with pytest.raises(CapabilityError, match=r"Polars engine|without Spark"):

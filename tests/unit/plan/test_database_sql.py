@@ -32,7 +32,7 @@ def test_only_the_wanted_columns_and_rows_are_asked_for() -> None:
     assert select_rows(orders, ["id", "at"], BOUNDS) == (
         'SELECT "id" AS "id", "at" AS "at", MD5(CAST(ROW("id", "at") AS TEXT)) AS "_lakelogic_mark", '
         'CASE WHEN "at" < \'8\' THEN 0 ELSE 1 END AS "_lakelogic_tail" FROM shop.orders '
-        'WHERE ("at" >= \'7\') AND ("at" <= \'9\') OR ("at" IS NULL)'
+        'WHERE (("at" >= \'7\') AND ("at" <= \'9\')) OR ("at" IS NULL)'
     )
     assert select_rows(orders, ["id"], within=Within("at", "2026-01-01", "2026-01-02")) == (
         'SELECT "id" AS "id" FROM shop.orders WHERE ("at" >= \'2026-01-01\') AND ("at" < \'2026-01-02\')'

@@ -31,7 +31,7 @@ _TYPES = {"a": "decimal(10,2)", "b": "decimal(5,3)", "n": "int", "big": "decimal
         ("SUM(a)", "decimal(20,2)"),
         ("AVG(a)", "decimal(14,6)"),
         ("COALESCE(a, b)", "decimal(11,3)"),
-        ("CASE WHEN n > 0 THEN a ELSE 0 END", "decimal(10,2)"),
+        ("CASE WHEN n > 0 THEN a ELSE 0 END", "decimal(12,2)"),
         ("ROUND(a, 1)", "decimal(10,1)"),
         ("ROUND(a, 2)", "decimal(11,2)"),
         ("ROUND(a, n)", "unknown"),

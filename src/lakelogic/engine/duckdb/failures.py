@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import duckdb
 
 from lakelogic.core.errors import CapabilityError, LakeLogicError, RunError
+from lakelogic.engine.local.failures import HINT, STOPPED
 
 # These speak of names, types and paths; all others may quote a row's values.
 _ABOUT_THE_QUERY = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
@@ -28,6 +29,8 @@ def translated(doing: str) -> Iterator[None]:
 
 def _translate(error: duckdb.Error, doing: str) -> LakeLogicError:
     first = str(error).strip().splitlines()[0]
+    if STOPPED in first:
+        return RunError(STOPPED, hint=HINT, code="LL488")
     if _REFUSAL in first:
         return CapabilityError(first[first.index(_REFUSAL) :], hint="use engine: spark")
     if isinstance(error, _ABOUT_THE_QUERY):

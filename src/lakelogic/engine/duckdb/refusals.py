@@ -13,6 +13,8 @@ from lakelogic.engine.local.strategies import find_write_refusals
 from lakelogic.plan.model import Plan
 from lakelogic.plan.types import Family, family
 
+_ORDERED = (exp.Min, exp.Max, exp.Ordered)
+
 
 def find_plan_refusals(plan: Plan) -> tuple[str, ...]:
     """One sentence for each thing; the same one only once."""
@@ -28,13 +30,18 @@ def _refusals(plan: Plan) -> Iterator[str]:
         if link.format is not None and link.format not in FORMATS:
             yield f"the DuckDB engine cannot read format `{link.format}` of link `{link.name}`"
     for tree in _trees(plan):
-        yield from find_refusals(tree)
-        yield from _refused_by_type(tree)
+        yield from find_tree_refusals(tree)
+
+
+def find_tree_refusals(tree: exp.Expr) -> Iterator[str]:
+    """What one query or expression needs that the engine cannot give."""
+    yield from find_refusals(tree)
+    yield from _refused_by_type(tree)
 
 
 def _refused_by_type(tree: exp.Expr) -> Iterator[str]:
     """Author's expressions carry the types that the plan found; DuckDB would fail or differ at the rows."""
-    for node in tree.find_all(exp.Cast, exp.Sub, exp.SafeSubtract, exp.GenerateSeries, exp.Reverse):
+    for node in tree.find_all(exp.Cast, exp.Sub, exp.SafeSubtract, exp.GenerateSeries, exp.Reverse, *_ORDERED):
         written = node.sql("databricks")
         match node:
             case exp.Cast() if node.to.is_type(*exp.DataType.TEXT_TYPES) and _kinds(node.this) & {"complex", "binary"}:
@@ -43,6 +50,8 @@ def _refused_by_type(tree: exp.Expr) -> Iterator[str]:
                 yield refused(f"{written} as an interval; datediff() gives a number").problem.message
             case exp.GenerateSeries() if _kinds(node.args["start"], node.args["end"]) & {"date", "timestamp"}:
                 yield refused(f"{written}; the step `date_range_explode` makes a row for each day").problem.message
+            case exp.Min() | exp.Max() | exp.Ordered() if _kinds(node.this) == {"complex"}:
+                yield refused(f"{written}: the order of nested values").problem.message
             case exp.Reverse() if _kinds(node.this) == {"complex"}:
                 yield refused(written).problem.message
 
@@ -53,7 +62,7 @@ def _kinds(*nodes: exp.Expr) -> set[Family]:
 
 def _trees(plan: Plan) -> Iterator[exp.Expr]:
     for stage in plan.stages:
-        yield from (segment.query for segment in stage.segments)
+        yield from (segment.local_query for segment in stage.segments)
         yield from (observation.aggregate for observation in stage.observations)
         if stage.quarantine is not None:
             yield stage.quarantine

@@ -8,6 +8,7 @@ import sqlglot
 from sqlglot import exp
 
 from lakelogic.core.errors import CapabilityError
+from lakelogic.engine.duckdb.groups import with_groups
 from lakelogic.engine.duckdb.nodes import call, refused
 from lakelogic.engine.duckdb.rewrites import NAMED, REWRITES, SAME, explode_outer
 from lakelogic.engine.local.spark_text import read_again
@@ -16,6 +17,7 @@ TypesOf = Callable[[str], Mapping[str, str]]
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.SafeAdd, exp.SafeSubtract, exp.SafeMultiply, exp.Mod)
 _UNKNOWN = (exp.FromTimeZone, exp.AtTimeZone, exp.SimilarTo)
 _MAX_INT = 2147483647
+WIDENED = "duckdb_widened"  # a literal that only we cast: in decimal arithmetic its own digits count
 
 
 def rewrite(tree: exp.Expr, types_of: TypesOf | None = None) -> exp.Expr:
@@ -79,6 +81,8 @@ def _one(node: exp.Expr) -> exp.Expr:
         return _with_nul(node.this)
     if isinstance(node, exp.Lateral):
         return _lateral(node)
+    if isinstance(node, exp.Select):
+        return with_groups(node)
     if isinstance(node, exp.Anonymous):
         known = NAMED.get(node.name.upper())
         if known is not None:
@@ -109,6 +113,10 @@ def _with_nul(text: str) -> exp.Expr:
 
 
 def _lateral(node: exp.Lateral) -> exp.Lateral:
+    alias = node.args.get("alias")
+    names = alias.args.get("columns") or [] if alias is not None else []
+    if not isinstance(node.this, exp.Query) and (not node.args.get("view") or len(names) != 1):
+        raise refused(node.sql("databricks"))
     if node.args.get("outer"):
         inner = node.this
         inner.set("this", call("ll_or_null", inner.this))
@@ -123,7 +131,9 @@ def _widen_literals(node: exp.Expr) -> None:
     for side in (node.this, node.args.get("expression")):
         if isinstance(side, exp.Literal) and not side.is_string and side.name.isdigit():
             wanted = "int" if int(side.name) <= _MAX_INT else "bigint"
-            side.replace(exp.Cast(this=side.copy(), to=exp.DataType.build(wanted)))
+            widened = exp.Cast(this=side.copy(), to=exp.DataType.build(wanted))
+            widened.meta[WIDENED] = True
+            side.replace(widened)
 
 
 def _moves_date(node: exp.Expr) -> bool:

@@ -17,8 +17,11 @@ from lakelogic.engine.duckdb.date_rewrites import (
     unix_date,
 )
 from lakelogic.engine.duckdb.nodes import Rewrite, call, literal, macro, refused, text
+from lakelogic.engine.local.failures import STOPPED
 from lakelogic.engine.local.regex import to_re2, to_re2_replacement
-from lakelogic.plan.model import DECRYPT_FUNCTION, ENCRYPT_FUNCTION, ENCRYPT_SAME_FUNCTION, HMAC_FUNCTION
+from lakelogic.plan.model import DECRYPT_FUNCTION, ENCRYPT_FUNCTION, ENCRYPT_SAME_FUNCTION, HMAC_FUNCTION, SURE_FUNCTION
+
+_SPREADS = ("regr_sxx", "regr_syy")
 
 
 def _regexp_like(node: exp.Expr) -> exp.Expr:
@@ -188,6 +191,32 @@ def _quantile(node: exp.Expr) -> exp.Expr:
     return call("quantile_cont", node.this, node.args["quantile"])
 
 
+def _median(node: exp.Expr) -> exp.Expr:
+    return call("median", exp.cast(node.this, "double"))
+
+
+def _corr(node: exp.Expr) -> exp.Expr:
+    """Of one pair Spark says nothing; where one side is always the same it divides by zero, and the run ends."""
+    if isinstance(node.parent, (exp.Window, exp.Filter)):
+        raise refused(node.sql("databricks"))
+    left, right = (exp.cast(node.args[key], "double") for key in ("this", "expression"))
+    pairs = call("regr_count", left.copy(), right.copy())
+    few = exp.LTE(this=pairs, expression=exp.Literal.number(1))
+    zero = [exp.EQ(this=call(name, left.copy(), right.copy()), expression=exp.Literal.number(0)) for name in _SPREADS]
+    arms = [(few, exp.null()), (exp.or_(*zero), call("error", text(STOPPED)))]
+    known = exp.Corr(this=left, expression=right)
+    return exp.Case(ifs=[exp.If(this=test, true=value) for test, value in arms], default=known)
+
+
+def _count(node: exp.Expr) -> exp.Expr:
+    """count(a, b): the rows where none of them is NULL."""
+    if not node.expressions or isinstance(node.this, exp.Distinct):
+        return node
+    parts = [exp.paren(part.copy()) for part in (node.this, *node.expressions)]
+    there = exp.and_(*[exp.Not(this=exp.Is(this=part, expression=exp.null())) for part in parts])
+    return exp.Count(this=exp.Case(ifs=[exp.If(this=there, true=exp.Literal.number(1))]))
+
+
 def _pad(node: exp.Expr) -> exp.Expr:
     fill = node.args.get("fill_pattern") or text(" ")
     name = "lpad" if node.args.get("is_left") else "rpad"
@@ -202,6 +231,22 @@ def _cast(node: exp.Expr) -> exp.Expr:
     return cast_to(node.this, node.args["to"])
 
 
+def _tried(name: str, plain: type[exp.Binary]) -> Rewrite:
+    """DuckDB's TRY takes no aggregates, windows or subqueries; the operator itself raises, as Spark's does."""
+
+    def rewrite(node: exp.Expr) -> exp.Expr:
+        if node.find(exp.AggFunc, exp.Window, exp.Query) is None:
+            return macro(name, "this", "expression")(node)
+        return exp.paren(plain(this=exp.paren(node.this), expression=exp.paren(node.expression)), copy=False)
+
+    return rewrite
+
+
+def _sure(node: exp.Expr) -> exp.Expr:
+    failed, value = node.expressions
+    return exp.Case(ifs=[exp.If(this=failed, true=call("error", text(STOPPED)))], default=value)
+
+
 def _as_int(node: exp.Expr) -> exp.Expr:
     """Numbers that are INT on Spark and BIGINT here: a product with one would not overflow where Spark's does."""
     return exp.Cast(this=node.copy(), to=exp.DataType.build("int"))
@@ -210,9 +255,8 @@ def _as_int(node: exp.Expr) -> exp.Expr:
 REWRITES: dict[type[exp.Expr], Rewrite] = {
     exp.Cast: _cast, exp.TryCast: _cast,
     exp.Div: macro("ll_divide", "this", "expression"), exp.SafeDivide: macro("ll_divide", "this", "expression"),
-    exp.SafeAdd: macro("ll_add", "this", "expression"),
-    exp.SafeSubtract: macro("ll_subtract", "this", "expression"),
-    exp.SafeMultiply: macro("ll_multiply", "this", "expression"),
+    exp.SafeAdd: _tried("ll_add", exp.Add), exp.SafeSubtract: _tried("ll_subtract", exp.Sub),
+    exp.SafeMultiply: _tried("ll_multiply", exp.Mul),
     exp.Mod: macro("ll_modulo", "this", "expression"), exp.IntDiv: macro("ll_whole_divide", "this", "expression"),
     exp.Ln: macro("ll_ln", "this"), exp.Log: _log, exp.IsNan: macro("ll_is_nan", "this"),
     exp.Nanvl: macro("ll_nanvl", "this", "expression"),
@@ -255,6 +299,7 @@ REWRITES: dict[type[exp.Expr], Rewrite] = {
     exp.Second: macro("ll_second", "this"),
     exp.MD5: macro("ll_md5", "this"), exp.SHA: macro("ll_sha1", "this"), exp.SHA2: _sha2,
     exp.ArrayAgg: _collect, exp.ArrayUniqueAgg: _collect, exp.Quantile: _quantile,
+    exp.Median: _median, exp.Corr: _corr, exp.Count: _count,
     exp.Round: lambda node: call("ll_round", node.this, *filter(None, [node.args.get("decimals")])),
     exp.JSONFormat: macro("ll_to_json", "this"),
 }  # fmt: skip
@@ -276,6 +321,7 @@ NAMED: dict[str, Rewrite] = {
     "GET": _get,
     "ISNULL": lambda node: exp.paren(exp.Is(this=node.expressions[0], expression=exp.null()), copy=False),
     "ISNOTNULL": lambda node: exp.Not(this=exp.paren(exp.Is(this=node.expressions[0], expression=exp.null()), copy=False)),
+    SURE_FUNCTION: _sure,
     "EVERY": lambda node: call("bool_and", *node.expressions),
     "SOME": lambda node: call("bool_or", *node.expressions),
     "MAP_VALUES": lambda node: call("map_values", *node.expressions),
@@ -295,10 +341,10 @@ SAME: frozenset[type[exp.Expr]] = frozenset({
     exp.StartsWith, exp.EndsWith, exp.Contains, exp.SplitPart, exp.Space,
     exp.Array, exp.ArrayCompact, exp.ArrayMax, exp.ArrayMin, exp.Flatten, exp.Struct, exp.Map,
     exp.VarMap, exp.MapKeys, exp.Transform, exp.ArrayFilter, exp.Reduce, exp.StructExtract,
-    exp.Count, exp.Sum, exp.Min, exp.Max, exp.Avg, exp.LogicalAnd,
-    exp.LogicalOr, exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance, exp.VariancePop, exp.Corr, exp.Median,
+    exp.Sum, exp.Min, exp.Max, exp.Avg, exp.LogicalAnd,
+    exp.LogicalOr, exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance, exp.VariancePop,
     exp.First, exp.Last, exp.AnyValue, exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist,
     exp.Ntile, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue,
     exp.Explode, exp.Posexplode, exp.Unnest, exp.Exists, exp.Decode, exp.DecodeCase,
-    exp.EqualNull, exp.UnixMicros,
+    exp.EqualNull, exp.UnixMicros, exp.Grouping, exp.GroupingId,
 })  # fmt: skip

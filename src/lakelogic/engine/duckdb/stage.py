@@ -63,7 +63,7 @@ def _run_segments(relations: Relations, stage: Stage) -> str:
             relations.add_table(_rows_of(segment.name), relations.sql(rows))
             relations.add_view(segment.name, relations.aligned(relations.sql(whole), segment.columns))
             return segment.name
-        sql = relations.aligned(relations.sql(segment.query), segment.columns)
+        sql = relations.aligned(relations.sql(segment.local_query), segment.columns)
         # What one segment alone reads is computed within it; all else stands as rows, or each reader computed it again.
         add = relations.add_view if segment.name in passed else relations.add_table
         add(segment.name, sql)
@@ -77,7 +77,7 @@ def _rows_of(name: str) -> str:
 
 def _parted(segment: Segment) -> tuple[exp.Select, exp.Select] | None:
     """A projection as two: of what depends on the row, and of that together with what is the same for all rows."""
-    query = segment.query
+    query = segment.local_query
     if not isinstance(query, exp.Select) or any(query.args.get(part) for part in query.args if part not in _PROJECTION):
         return None
     varying = [node for node in query.expressions if not _is_same_for_all(node)]
@@ -113,7 +113,7 @@ def _passed_on(stage: Stage) -> set[str]:
 
 def _reads(stage: Stage) -> Counter[str]:
     """How often the segments name each relation."""
-    return Counter(table.name for segment in stage.segments for table in segment.query.find_all(exp.Table))
+    return Counter(table.name for segment in stage.segments for table in segment.local_query.find_all(exp.Table))
 
 
 def _counted(stage: Stage) -> list[str]:

@@ -13,12 +13,12 @@ from sqlglot import exp
 
 from lakelogic.core.errors import CapabilityError
 from lakelogic.engine.duckdb.nodes import call, refused
-from lakelogic.engine.duckdb.render import sql_of
+from lakelogic.engine.duckdb.render import WIDENED, sql_of
 from lakelogic.engine.duckdb.session import Session
 
 _WHOLE_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 20, "HUGEINT": 20}
-_NODES = (exp.Avg, exp.Mul, exp.Ceil, exp.Floor)
-_LEFT_OUT = ("order", "limit", "offset", "having", "qualify", "distinct", "with_")
+_NODES = (exp.Avg, exp.Sum, exp.Mul, exp.Ceil, exp.Floor)
+_LEFT_OUT = ("where", "order", "limit", "offset", "having", "qualify", "distinct", "with_")
 
 
 def settle_types(tree: exp.Expr, session: Session) -> exp.Expr:
@@ -43,6 +43,8 @@ def _waits(node: exp.Expr) -> bool:
 def _settled(node: exp.Expr, asking: _Asking) -> exp.Expr:
     if isinstance(node, exp.Avg):
         return _average(node, asking)
+    if isinstance(node, exp.Sum):
+        return _total(node, asking)
     if isinstance(node, exp.Mul):
         return _product(node, node.this, node.expression, asking)
     if isinstance(node, _NODES):
@@ -128,6 +130,25 @@ def _average(node: exp.Avg, asking: _Asking) -> exp.Expr:
     return _divided(exp.Sum(this=node.this.copy()), exp.Count(this=node.this.copy()), precision, scale)
 
 
+def _total(node: exp.Sum, asking: _Asking) -> exp.Expr:
+    """DuckDB's sums of decimals have 38 digits; what is calculated with them would have other digits than in Spark."""
+    if node.find_ancestor(exp.Select) is None:
+        return node  # a number that is observed while rows pass by; its relation is not known here
+    operand = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
+    size = _decimal_size(operand, asking)
+    if size is None or not asking.type_of(operand).startswith("DECIMAL"):
+        return node
+    around: exp.Expr = node
+    while isinstance(around.parent, (exp.Window, exp.Filter)):
+        around = around.parent
+    wanted = "DECIMAL({}, {})".format(*_bounded(size[0] + 10, size[1]))
+    if around is node:
+        return exp.cast(node.copy(), wanted)
+    if not isinstance(around.parent, exp.Cast):
+        around.replace(exp.cast(around.copy(), wanted))
+    return node
+
+
 def _divided(left: exp.Expr, right: exp.Expr, precision: int, scale: int) -> exp.Expr:
     return _calculated("ll_decimal_divide", left, right, precision, scale)
 
@@ -172,6 +193,8 @@ def _rounded_decimal(value: exp.Expr, digits: exp.Expr, asking: _Asking) -> exp.
 def _decimal_size(node: exp.Expr, asking: _Asking) -> tuple[int, int] | None:
     """Precision and scale as Spark sees the operand in decimal arithmetic; None for doubles and text."""
     inner = node.unnest()
+    if isinstance(inner, exp.Cast) and inner.meta.get(WIDENED):
+        inner = inner.this
     if isinstance(inner, exp.Literal) and not inner.is_string and inner.name.isdigit():
         return len(inner.name), 0
     kind = asking.type_of(node)
@@ -215,7 +238,24 @@ def _probe(node: exp.Expr) -> exp.Select:
     for outer in (around, *_outer_selects(around)):
         for cte in outer.ctes:
             query = query.with_(cte.alias, cte.this.copy(), copy=False)
+    return _beside_outer(query, node, around)
+
+
+def _beside_outer(query: exp.Select, node: exp.Expr, around: exp.Select) -> exp.Select:
+    """A subquery may speak of the rows around it: their relations stand beside its own."""
+    for outer in _outer_selects(around):
+        known = {source.alias_or_name for source in _sources(query)}
+        wanted = {column.table for column in node.find_all(exp.Column)} - known
+        for source in _sources(outer):
+            if source.alias_or_name in wanted:
+                query = query.join(source.copy(), join_type="cross", copy=False)
     return query
+
+
+def _sources(query: exp.Query) -> list[exp.Expr]:
+    first = query.args.get("from_")
+    joined = [join.this for join in query.args.get("joins") or []]
+    return [*([first.this] if first is not None else []), *joined]
 
 
 def _copied(part: object) -> object:
@@ -226,9 +266,16 @@ def _copied(part: object) -> object:
 
 def _not_beside(node: exp.Expr, around: exp.Select) -> tuple[str, ...]:
     """Parts of a query that a node can do without; binding them would cost the square of the columns."""
-    if _is_aggregated(node, around):
+    if _is_aggregated(node, around) or not (_mixes(node) or _named_beside(node, around)):
         return ("group", "expressions")
     return () if around.args.get("group") is not None or _named_beside(node, around) else ("expressions",)
+
+
+def _mixes(node: exp.Expr) -> bool:
+    """Whether a node has keys beside aggregates: only then it needs to be told what rows are grouped by."""
+    if node.find(exp.AggFunc) is None:
+        return False
+    return any(column.find_ancestor(exp.AggFunc) is None for column in node.find_all(exp.Column))
 
 
 def _named_beside(node: exp.Expr, around: exp.Select) -> bool:

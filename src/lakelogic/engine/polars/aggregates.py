@@ -7,6 +7,7 @@ import math
 import polars as pl
 from sqlglot import exp
 
+from lakelogic.engine.local.failures import STOPPED
 from lakelogic.engine.polars.casts import cast
 from lakelogic.engine.polars.logic import condition
 from lakelogic.engine.polars.numbers import quotient
@@ -59,12 +60,12 @@ def sum_of(value: Value, node: exp.Expr) -> Value:
     if is_decimal(value.type):
         precision, scale = decimal_size(value.type)
         wanted = decimal_of(precision + 10, scale)
-        return Value(_of_some(value.expr, value.expr.sum()).cast(wanted, strict=False), wanted)
+        return Value(_of_some(value.expr, value.expr.sum()).cast(wanted), wanted)
     if is_floating(value.type):
         return Value(_of_some(value.expr, value.expr.cast(_DOUBLE).sum()), _DOUBLE)
     if not is_whole(value.type):
         raise refused(node)
-    total = value.expr.cast(pl.Int128).sum().cast(_BIGINT, strict=False)
+    total = value.expr.cast(pl.Int128).sum().cast(_BIGINT)  # a sum that does not fit ends the run, as on Spark
     return Value(_of_some(value.expr, total), _BIGINT)
 
 
@@ -130,10 +131,12 @@ def _by(greatest: bool) -> Handler:
 
 def _first(last: bool, node: exp.Expr, value_of: Compile) -> Value:
     inner = node.this
-    skip = isinstance(inner, exp.IgnoreNulls)
-    if len(node.expressions) > 0:
+    skip = isinstance(inner, exp.IgnoreNulls) or isinstance(node.parent, exp.IgnoreNulls)
+    given = node.expressions
+    if given and (len(given) != 1 or not isinstance(given[0], exp.Boolean)):
         raise refused(node)
-    value = value_of(inner.this if skip else inner)
+    skip = skip or bool(given and given[0].this)
+    value = value_of(inner.this if isinstance(inner, exp.IgnoreNulls) else inner)
     rows = value.expr.drop_nulls() if skip else value.expr
     return Value(rows.last() if last else rows.first(), value.type)
 
@@ -186,20 +189,28 @@ def _quantile(node: exp.Expr, value_of: Compile) -> Value:
 def _corr(node: exp.Expr, value_of: Compile) -> Value:
     left, right = (cast(value_of(part), _DOUBLE).expr for part in (node.this, node.expression))
     there = left.is_not_null() & right.is_not_null()
-    return Value(pl.corr(left.filter(there), right.filter(there)), _DOUBLE)
+    pairs = [side.filter(there) for side in (left, right)]
+    # Of one pair Spark says nothing; where one side is always the same it divides by zero, and so must the run end.
+    alike = ((pairs[0].min() == pairs[0].max()) | (pairs[1].min() == pairs[1].max())) & (there.sum() > 1)
+    stopped = pl.when(alike).then(pl.lit(STOPPED)).cast(_DOUBLE)
+    return Value(pl.when(there.sum() > 1).then(pl.coalesce(stopped, pl.corr(*pairs))), _DOUBLE)
 
 
 def _filtered(node: exp.Expr, value_of: Compile) -> Value:
     """agg(x) FILTER (WHERE c): the operands of other rows are NULL, which aggregates leave out."""
     inner, test = node.this, node.expression.this
+    if isinstance(inner, exp.CountIf):
+        return value_of(exp.CountIf(this=exp.and_(test.copy(), inner.this.copy())))
     if isinstance(inner, exp.Count) and (inner.this is None or isinstance(inner.this, (exp.Star, exp.Literal))):
         return value_of(exp.CountIf(this=test.copy()))
     if type(inner) not in {exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.ArrayAgg, exp.ArrayUniqueAgg}:
         raise refused(node)
-    if isinstance(inner.this, exp.Distinct) or inner.expressions:
-        raise refused(node)
     kept = inner.copy()
-    kept.set("this", exp.Case(ifs=[exp.If(this=test.copy(), true=inner.this.copy())]))
+    distinct = isinstance(kept.this, exp.Distinct)
+    if inner.expressions or (distinct and len(kept.this.expressions) != 1):
+        raise refused(node)
+    operand = kept.this.expressions[0] if distinct else kept.this
+    operand.replace(exp.Case(ifs=[exp.If(this=test.copy(), true=operand.copy())]))
     return value_of(kept)
 
 

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from lakelogic.engine.local.lines import local_path
 from lakelogic.engine.polars.casts import cast, to_text
-from lakelogic.engine.polars.queries import Rows
 from lakelogic.engine.polars.relations import rows_of, settled
+from lakelogic.engine.polars.rows import Rows
 from lakelogic.engine.polars.types import Type, has_no_type, keeps_type, of_plan
 from lakelogic.engine.polars.values import Value
 from lakelogic.engine.protocol import StageInput

@@ -8,9 +8,12 @@ from functools import reduce
 import polars as pl
 from sqlglot import exp
 
+from lakelogic.core.errors import RunError
+from lakelogic.engine.local.failures import STOPPED
 from lakelogic.engine.polars.casts import cast
 from lakelogic.engine.polars.types import Type, common_type, is_floating, is_null, is_number
 from lakelogic.engine.polars.values import Compile, Handler, Value, lit, null, only_where, refused
+from lakelogic.plan.model import SURE_FUNCTION
 
 _TRUE = pl.lit(True)
 
@@ -197,4 +200,21 @@ HANDLERS: dict[type[exp.Expr], Handler] = {
     exp.Nullif: _nullif, exp.Nvl2: _nvl2, exp.Greatest: _extreme(True), exp.Least: _extreme(False),
     exp.IsNan: _is_nan,
 }  # fmt: skip
-NAMED: dict[str, Handler] = {"ISNULL": _is_null_call(True), "ISNOTNULL": _is_null_call(False)}
+
+
+def _sure(node: exp.Expr, value_of: Compile) -> Value:
+    """A value, unless some row that it is asked for cannot have one."""
+    failed, value = condition(node.expressions[0], value_of).expr, value_of(node.expressions[1])
+    asked = failed if value_of.guard is None else failed & value_of.guard
+
+    def check(columns: Sequence[pl.Series]) -> pl.Series:
+        if columns[1].any():
+            raise RunError(STOPPED, code="LL488")
+        height = max(len(column) for column in columns)
+        return columns[0] if len(columns[0]) == height else columns[0].new_from_index(0, height)
+
+    made = pl.map_batches([value.expr, asked], check, return_dtype=value.type, is_elementwise=True)
+    return Value(made, value.type)
+
+
+NAMED: dict[str, Handler] = {SURE_FUNCTION: _sure, "ISNULL": _is_null_call(True), "ISNOTNULL": _is_null_call(False)}

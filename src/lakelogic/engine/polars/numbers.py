@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 
 import polars as pl
@@ -126,8 +126,21 @@ def _divide(node: exp.Expr, value_of: Compile) -> Value:
     if any(map(is_decimal, types)) and not any(map(is_floating, types)):
         return quotient(left, right, value_of)
     top, bottom = cast(left, _DOUBLE).expr, cast(right, _DOUBLE).expr
-    # By one number for all rows Polars multiplies with its reciprocal, which is another number in the last digit.
-    return Value(top / pl.when((bottom != 0) & top.is_not_null()).then(bottom), _DOUBLE)
+    return Value(divided(top, pl.when(bottom != 0).then(bottom)), _DOUBLE)
+
+
+def divided(top: pl.Expr, bottom: pl.Expr) -> pl.Expr:
+    """A quotient of doubles. By one number for all rows Polars multiplies with its reciprocal, which is another
+    number in the last digit; `pl.when` that is true for all rows of a part of the data gives one number, too.
+    """
+
+    def run(columns: Sequence[pl.Series]) -> pl.Series:
+        height = max(len(column) for column in columns)
+        above, below = (c if len(c) == height else c.new_from_index(0, height) for c in columns)
+        return above / below
+
+    both = [top.cast(_DOUBLE), bottom.cast(_DOUBLE)]
+    return pl.map_batches(both, run, return_dtype=_DOUBLE, is_elementwise=True)
 
 
 def _whole_divide(node: exp.Expr, value_of: Compile) -> Value:

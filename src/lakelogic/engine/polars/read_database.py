@@ -10,8 +10,8 @@ import polars as pl
 from lakelogic.core.slices import Bounds, DatabaseSlice
 from lakelogic.engine.local.read_database import open_database
 from lakelogic.engine.polars.casts import cast
-from lakelogic.engine.polars.queries import Rows
 from lakelogic.engine.polars.relations import Relations
+from lakelogic.engine.polars.rows import Rows
 from lakelogic.engine.polars.types import of_plan
 from lakelogic.engine.polars.values import Value, call
 from lakelogic.engine.protocol import DatabaseRead

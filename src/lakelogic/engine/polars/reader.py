@@ -22,9 +22,9 @@ from lakelogic.engine.local.text_source import TEXT_FORMATS, TextSource, text_na
 from lakelogic.engine.polars.expressions import Compiler, Scope, ScopeColumn
 from lakelogic.engine.polars.files import scan_parquet
 from lakelogic.engine.polars.logic import condition
-from lakelogic.engine.polars.queries import Rows
 from lakelogic.engine.polars.read_database import read_database
 from lakelogic.engine.polars.relations import Relations, one_row, rows_of
+from lakelogic.engine.polars.rows import Rows
 from lakelogic.engine.polars.types import Type, readable, text_columns, to_columns
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.plan.model import HIDDEN_PREFIX, MALFORMED_COLUMN, SOURCE_COLUMN, LinkRead, SourceFacts

@@ -11,8 +11,9 @@ from lakelogic.core.errors import CapabilityError
 from lakelogic.engine.local.options import FORMATS
 from lakelogic.engine.local.strategies import find_write_refusals
 from lakelogic.engine.polars.expressions import MaskCalls
-from lakelogic.engine.polars.queries import Rows, run_query
+from lakelogic.engine.polars.queries import run_query
 from lakelogic.engine.polars.relations import aligned
+from lakelogic.engine.polars.rows import Rows
 from lakelogic.engine.polars.types import Type, has_no_type, of_plan
 from lakelogic.plan.dataset_rules import one_row
 from lakelogic.plan.fold import REJECTED_RELATION, UNFOLDED_RELATION
@@ -50,7 +51,7 @@ def _refusals(plan: Plan, links: Mapping[str, Mapping[str, Type]], masks: MaskCa
 
 def _compile(stage: Stage, tables: Mapping[str, Rows], masks: MaskCalls) -> None:
     for segment in stage.segments:
-        tables = {**tables, segment.name: aligned(_rows(segment.query, tables, masks), segment.columns)}
+        tables = {**tables, segment.name: aligned(_rows(segment.local_query, tables, masks), segment.columns)}
 
     last = tables[stage.segments[-1].name] if stage.segments else tables[stage.input]
     _aggregates(stage.observations, tables[stage.observed_at] if stage.observed_at else last, masks)

@@ -16,7 +16,8 @@ from sqlglot import exp
 from lakelogic.core.errors import CapabilityError, RunError
 from lakelogic.engine.polars.casts import cast
 from lakelogic.engine.polars.expressions import MaskCalls
-from lakelogic.engine.polars.queries import Rows, run_query
+from lakelogic.engine.polars.queries import run_query
+from lakelogic.engine.polars.rows import Rows
 from lakelogic.engine.polars.types import Type, is_null, is_number, keeps_type, of_plan, readable
 from lakelogic.engine.polars.values import Value
 from lakelogic.plan.model import Column

@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from lakelogic.engine.polars.casts import cast
 from lakelogic.engine.polars.files import read_staged, write_files
-from lakelogic.engine.polars.queries import Rows
 from lakelogic.engine.polars.relations import Relations
+from lakelogic.engine.polars.rows import Rows
 from lakelogic.engine.polars.types import of_plan
 from lakelogic.engine.polars.values import Value
 from lakelogic.engine.protocol import StageInput

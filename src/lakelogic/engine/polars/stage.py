@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from lakelogic.engine.polars.files import read_staged, write_files, write_split
-from lakelogic.engine.polars.queries import Rows
 from lakelogic.engine.polars.reader import Read, read_link, read_source
 from lakelogic.engine.polars.relations import Relations, aligned
+from lakelogic.engine.polars.rows import Rows
 from lakelogic.engine.polars.types import to_columns
 from lakelogic.engine.protocol import StageInput
 from lakelogic.plan.files import Staged, StagedFile
@@ -55,7 +55,7 @@ def _read_input(relations: Relations, source: StageInput) -> Read:
 def _run_segments(relations: Relations, stage: Stage) -> str:
     name = stage.input
     for segment in stage.segments:
-        rows = aligned(relations.query(segment.query), segment.columns)
+        rows = aligned(relations.query(segment.local_query), segment.columns)
         name = segment.name
         last = segment is stage.segments[-1] and not _is_read_once(stage)
         if last or segment.counted or name == stage.observed_at:

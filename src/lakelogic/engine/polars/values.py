@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import polars as pl
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from lakelogic.core.errors import CapabilityError
 from lakelogic.engine.duckdb.render import find_refusals  # needs no DuckDB
@@ -50,11 +51,18 @@ Handler = Callable[[exp.Expr, Compile], Value]
 def refused(what: exp.Expr | str) -> CapabilityError:
     """The refusal of a node, which says who can compute it."""
     text = what if isinstance(what, str) else what.sql("databricks")
-    able = "spark, duckdb" if isinstance(what, exp.Expr) and not list(find_refusals(what)) else "spark"
+    able = "spark, duckdb" if isinstance(what, exp.Expr) and _duckdb_can(what) else "spark"
     return CapabilityError(
         f"the Polars engine cannot compute `{text}` the way Spark does; {able} can",
         hint="write it with other functions, or use an engine that has it",
     )
+
+
+def _duckdb_can(node: exp.Expr) -> bool:
+    try:
+        return not list(find_refusals(node))
+    except SqlglotError:
+        return False  # a part of a query that cannot be read alone, such as a join
 
 
 def lit(value: Any, type_: Type) -> Value:

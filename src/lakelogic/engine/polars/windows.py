@@ -11,11 +11,13 @@ from sqlglot import exp
 from lakelogic.engine.polars import aggregates
 from lakelogic.engine.polars.casts import cast
 from lakelogic.engine.polars.logic import unified
+from lakelogic.engine.polars.numbers import divided
 from lakelogic.engine.polars.types import is_decimal, is_floating, is_number
 from lakelogic.engine.polars.values import Compile, Value, refused
 
 _BIGINT, _INT = pl.Int64(), pl.Int32()
 _MOST_SHIFTS = 200
+_EDGES = (exp.FirstValue, exp.LastValue, exp.First, exp.Last)
 _RUNNING = (exp.Sum, exp.Count, exp.Avg, exp.Min, exp.Max)
 
 
@@ -108,9 +110,25 @@ def window_value(window: Window) -> Value:
     function, node = window.node.this, window.node
     if isinstance(function, exp.IgnoreNulls) and isinstance(function.this, (exp.Lag, exp.Lead)):
         return _next_known(window, function.this)
+    if isinstance(function, exp.IgnoreNulls) and isinstance(function.this, _EDGES):
+        return _edge(window, function.this, skip=True)
+    if isinstance(function, (exp.Lag, exp.Lead)):
+        return _shifted(window)
+    if isinstance(function, _EDGES):
+        return _edge(window, function, skip=False)
     if isinstance(function, (exp.IgnoreNulls, exp.RespectNulls)):
         raise refused(node)
-    match function:
+    if not aggregates.is_aggregate(function):
+        return _place(window)
+    if not window.ordered and node.args.get("spec") is None:
+        value = window.value_of(function)
+        return Value(window.over(value.expr), value.type)
+    return _running(window)
+
+
+def _place(window: Window) -> Value:
+    """Functions that tell where a row stands among the others."""
+    match window.node.this:
         case exp.RowNumber():
             return Value(window.row.cast(_INT), _INT)
         case exp.Rank():
@@ -119,16 +137,11 @@ def window_value(window: Window) -> Value:
             return Value(_dense(window).cast(_INT), _INT)
         case exp.Ntile():
             return _ntile(window)
-        case exp.Lag() | exp.Lead():
-            return _shifted(window)
-        case exp.FirstValue() | exp.LastValue():
-            return _edge(window)
-    if not aggregates.is_aggregate(function):
-        raise refused(node)
-    if not window.ordered and node.args.get("spec") is None:
-        value = window.value_of(function)
-        return Value(window.over(value.expr), value.type)
-    return _running(window)
+        case exp.PercentRank():
+            return _share(window, window.rank - 1, window.over(pl.len()) - 1)
+        case exp.CumeDist():
+            return _share(window, window.over_peers(window.row.last()), window.over(pl.len()))
+    raise refused(window.node)
 
 
 def _dense(window: Window) -> pl.Expr:
@@ -173,19 +186,31 @@ def _next_known(window: Window, function: exp.Lag | exp.Lead) -> Value:
     return Value(window.next_known(value.expr, 1 if isinstance(function, exp.Lag) else -1), value.type)
 
 
-def _edge(window: Window) -> Value:
-    function = window.node.this
+def _share(window: Window, part: pl.Expr, whole: pl.Expr) -> Value:
+    """A part of the partition as a number between 0 and 1; 0 where there is nothing to compare with."""
+    if not window.ordered or window.node.args.get("spec") is not None:
+        raise refused(window.node)
+    rows = whole.cast(_BIGINT)
+    share = divided(part, pl.when(rows > 0).then(rows)).fill_null(0.0)
+    return Value(window.put(share), pl.Float64())
+
+
+def _edge(window: Window, function: exp.Expr, *, skip: bool) -> Value:
+    """The first or last value of the frame; with `skip` of those that are not NULL."""
     if isinstance(function.this, exp.IgnoreNulls) or function.expressions:
         raise refused(window.node)
+    first = isinstance(function, (exp.FirstValue, exp.First))
     value = window.value_of(function.this)
     start, end = _frame(window)
-    if isinstance(function, exp.FirstValue) and start is None:
-        return Value(window.over(value.expr.first()), value.type)
-    if isinstance(function, exp.LastValue) and end == "peers":
-        return Value(window.over_peers(value.expr.last()), value.type)
-    if isinstance(function, exp.LastValue) and end is None:
-        return Value(window.over(value.expr.last()), value.type)
-    raise refused(window.node)
+    if start is not None or (end not in (0, None, "peers")):
+        raise refused(window.node)
+    if end is None or (first and not skip):
+        rows = value.expr.drop_nulls() if skip else value.expr
+        return Value(window.over(rows.first() if first else rows.last()), value.type)
+    so_far = window.over(value.expr.forward_fill()) if skip else window.put(value.expr)
+    if first:  # known as soon as there is one
+        so_far = window.put(pl.when(so_far.is_not_null()).then(window.over(value.expr.drop_nulls().first())))
+    return Value(window.over_peers(so_far.last()) if end == "peers" else so_far, value.type)
 
 
 def _frame(window: Window) -> tuple[int | None, int | str | None]:
@@ -256,7 +281,7 @@ def _cumulative(window: Window, function: exp.Expr, operand: Value) -> Value:
             wide = value if is_floating(operand.type) else value.cast(pl.Int128)
             total = window.over(wide.fill_null(0).cum_sum()).cast(operand.type, strict=False)
             there = pl.when(number > 0).then(total)
-            return Value(there / number if isinstance(function, exp.Avg) else there, operand.type)
+            return Value(divided(there, number) if isinstance(function, exp.Avg) else there, operand.type)
     running = value.cum_min() if isinstance(function, exp.Min) else value.cum_max()
     return Value(window.over(running.forward_fill()), operand.type)
 
@@ -270,6 +295,6 @@ def _across(window: Window, function: exp.Expr, operand: Value, shifts: Sequence
             wide = [s if is_floating(operand.type) else s.cast(pl.Int128) for s in shifts]
             total = reduce(lambda a, b: a + b, [s.fill_null(0) for s in wide]).cast(operand.type, strict=False)
             there = pl.when(number > 0).then(total)
-            return Value(there / number if isinstance(function, exp.Avg) else there, operand.type)
+            return Value(divided(there, number) if isinstance(function, exp.Avg) else there, operand.type)
     least = isinstance(function, exp.Min)
     return Value(pl.min_horizontal(shifts) if least else pl.max_horizontal(shifts), operand.type)

@@ -17,8 +17,19 @@ def render(tree: exp.Expr) -> str:
         raise ValueError(f"placeholder `{left.name}` was not bound")
     if any(map(_gives_moment, tree.find_all(exp.TryCast))):
         tree = tree.transform(_without_times_of_day)
+    if tree.find(exp.DateDiff) is not None:
+        tree = tree.transform(_whole_days)
     # `comments=False`: an author's comment may hold `*/` or a hint that Spark would obey.
     return tree.sql(dialect="spark", comments=False)
+
+
+def _whole_days(node: exp.Expr) -> exp.Expr:
+    """datediff() of two dates is an INT; written with its unit, as sqlglot does, it would be a BIGINT."""
+    unit = node.args.get("unit")
+    if not isinstance(node, exp.DateDiff) or (unit is not None and unit.name.upper() != "DAY"):
+        return node
+    sides = [side.transform(_whole_days) for side in (node.this, node.expression)]
+    return exp.Anonymous(this="DATEDIFF", expressions=sides)
 
 
 def _gives_moment(node: exp.Expr) -> bool:

@@ -13,6 +13,7 @@ from lakelogic.plan.relation import resolve
 from lakelogic.plan.sql import PARSE_DIALECTS, SqlProblem, fix_clock, parse_expression, shorten
 from lakelogic.plan.stage_builder import Output, keep, replaced, table
 from lakelogic.plan.steps.columns import literal
+from lakelogic.plan.steps.failures import stop_on_failures
 from lakelogic.plan.types import named
 from lakelogic.plan.typing import annotate, check_types
 from lakelogic.plan.workbench import Workbench
@@ -56,7 +57,7 @@ def compile_rollup(step: t.Rollup, bench: Workbench) -> None:
     for name in carried:
         outputs.append(Output(Column(upstream_output(name, many=True), _texts()), _sorted_set(column(name))))
     label = f"rollup by {', '.join(step.group_by) or 'nothing'}"
-    bench.builder.append(label, _grouped(outputs, step.group_by, bench), outputs, [], "changes")
+    _append(label, outputs, step.group_by, bench)
 
 
 def compile_pivot(step: t.Pivot, bench: Workbench) -> None:
@@ -72,12 +73,13 @@ def compile_pivot(step: t.Pivot, bench: Workbench) -> None:
             counted = literal(1) if isinstance(call.this, exp.Star) or call.this is None else call.this
             call.set("this", case([(chosen.copy(), counted.copy())]))
         outputs.append(Output(Column(str(value), _type_of(aggregate, bench)), aggregate))
-    bench.builder.append(f"pivot {step.on}", _grouped(outputs, step.group_by, bench), outputs, [], "changes")
+    _append(f"pivot {step.on}", outputs, step.group_by, bench)
 
 
-def _grouped(outputs: list[Output], group_by: tuple[str, ...], bench: Workbench) -> exp.Select:
+def _append(label: str, outputs: list[Output], group_by: tuple[str, ...], bench: Workbench) -> None:
     query = exp.select(*[alias(o.expression, o.column.name) for o in outputs]).from_(table(bench.relation.name))
-    return query.group_by(*[column(name) for name in group_by]) if group_by else query
+    query = query.group_by(*[column(name) for name in group_by]) if group_by else query
+    bench.builder.append(label, query, outputs, [], "changes", stop_on_failures(query))
 
 
 def _aggregate(sql: str, bench: Workbench) -> exp.Expr:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from sqlglot import exp
 from sqlglot.errors import OptimizeError
-from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
 
 from lakelogic.contract import transformations as t
 from lakelogic.plan.attempt import attempt
 from lakelogic.plan.checks import Failure
-from lakelogic.plan.decimals import type_decimals
 from lakelogic.plan.expressions import column
 from lakelogic.plan.model import Column
+from lakelogic.plan.query_types import Types, type_query
 from lakelogic.plan.relation import SOURCE_NAME, Relation, resolve, unknown_column
 from lakelogic.plan.sql import RESOLVE_DIALECT, SqlProblem, parse_query, shorten
 from lakelogic.plan.stage_builder import Output, keep
-from lakelogic.plan.types import is_decimal, named
+from lakelogic.plan.steps.failures import stop_on_failures
+from lakelogic.plan.steps.shapes import refuse_outputs, refuse_shapes, refuse_sums, spell_out_unknown
+from lakelogic.plan.types import named
 from lakelogic.plan.typing import annotate, check_types, require_boolean
 from lakelogic.plan.workbench import Compiled, Workbench
 
@@ -93,49 +94,55 @@ def _outputs(node: exp.Expr, bench: Workbench) -> list[tuple[Output, Compiled | 
 
 def _compile_table(query: exp.Query, label: str, bench: Workbench) -> None:
     """Joins, groups and windows see accepted rows only; what they make are rows of their own."""
+    refuse_shapes(query)
+    refuse_outputs(query)
     bench.barrier()
     relation = bench.relation
     known = {SOURCE_NAME: relation, **bench.links}
     _refuse_unknown_tables(query, known)
+    qualified = _qualified(query, known)
+    types = type_query(qualified, {name: {c.name: c.type for c in r.columns} for name, r in known.items()})
+    refuse_sums(qualified)
+    spell_out_unknown(qualified)
+    outputs = _last_of_each_name(qualified, types)
+    for node in qualified.find_all(exp.Table):
+        if node.name == SOURCE_NAME and not node.db:
+            node.set("this", exp.to_identifier(relation.name, quoted=True))
+    bench.builder.append(label, qualified, outputs, [], "changes", stop_on_failures(qualified))
+
+
+def _qualified(query: exp.Query, known: dict[str, Relation]) -> exp.Query:
+    """The query with every column tied to its relation, and stars spelled out."""
     schema: dict[str, object] = {name: _types(r) for name, r in known.items() if r.columns}
+    closed = all(r.closed for r in known.values())
     try:
-        qualified = qualify(
+        qualified: exp.Query = qualify(
             query.copy(),
             schema=schema,
             dialect=RESOLVE_DIALECT,
             quote_identifiers=True,
-            validate_qualify_columns=all(r.closed for r in known.values()),
+            validate_qualify_columns=closed,
         )
     except OptimizeError as error:
+        if not closed and "missing source schemas" in str(error) and not any(node.is_star for node in query.selects):
+            return query.copy()  # nobody looked at the link yet: whether it has the column shows when one does
         raise _unresolved(error, known) from error
-    typed = annotate_types(qualified, schema=schema, dialect=RESOLVE_DIALECT)
-    outputs = _last_of_each_name(type_decimals(typed))
-    for node in typed.find_all(exp.Table):
-        if node.name == SOURCE_NAME and not node.db:
-            node.set("this", exp.to_identifier(relation.name, quoted=True))
-    bench.builder.append(label, typed, outputs, [], "changes")
+    return qualified
 
 
 def _types(relation: Relation) -> dict[str, str]:
     return {c.name: c.type.sql("databricks") for c in relation.columns}
 
 
-def _last_of_each_name(query: exp.Query) -> list[Output]:
+def _last_of_each_name(query: exp.Query, types: Types) -> list[Output]:
     """Columns of the result; in a plain SELECT a column named again replaces the former one."""
     if isinstance(query, exp.Select):
         chosen: dict[str, exp.Expr] = {}
         for node in query.selects:
             chosen[node.alias_or_name] = node
         query.set("expressions", list(chosen.values()))
-    # Decimals of an inner query were typed before its own arithmetic was: their digits show in the files.
-    nested = sum(1 for _ in query.find_all(exp.Select)) > 1
-    outputs = []
-    for node in query.selects:
-        type_ = node.type
-        if type_ is None or (nested and is_decimal(type_)):
-            type_ = named("unknown")
-        outputs.append(Output(Column(node.alias_or_name, type_), column(node.alias_or_name)))
-    return outputs
+    names = [node.alias_or_name for node in query.selects]
+    return [Output(Column(name, types.get(name, named("unknown"))), column(name)) for name in names]
 
 
 def _refuse_unknown_tables(query: exp.Query, known: dict[str, Relation]) -> None:
