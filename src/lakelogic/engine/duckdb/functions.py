@@ -103,12 +103,16 @@ FUNCTION_MACROS: dict[str, str] = {
     "ll_date_trunc(unit, x)": "date_trunc(unit, ll_cast_timestamptz(x))",
     "ll_trunc(unit, x)": "CAST(date_trunc(unit, ll_cast_date(x)) AS DATE)",
     "ll_format(x, code)": "strftime(ll_cast_timestamptz(x), code)",
-    "ll_parse_time(x, code, accepts)": (
-        "CAST(CASE WHEN regexp_full_match(x, accepts) THEN try_strptime(x, code) END AS TIMESTAMPTZ)"
-    ),
-    "ll_parse_date(x, code, accepts)": (
-        "CAST(CASE WHEN regexp_full_match(x, accepts) THEN try_strptime(x, code) END AS DATE)"
-    ),
+    # A year of more than four digits has a sign.
+    "ll_format_at(t, code, far)": "CASE WHEN year(t) > 9999 THEN strftime(t, far) ELSE strftime(t, code) END",
+    "ll_format_year(x, code, far)": "ll_format_at(ll_cast_timestamptz(x), code, far)",
+    # Names and signs are read in any case; a year of two digits is one of this century.
+    "ll_read(x, code, accepts)": "CASE WHEN regexp_full_match(lower(x), accepts) THEN try_strptime(lower(x), code) END",
+    "ll_this_century(t)": "CASE WHEN year(t) < 2000 THEN t + INTERVAL 100 YEARS ELSE t END",
+    "ll_parse_time(x, code, accepts)": "CAST(ll_read(x, code, accepts) AS TIMESTAMPTZ)",
+    "ll_parse_date(x, code, accepts)": "CAST(ll_read(x, code, accepts) AS DATE)",
+    "ll_parse_short_time(x, code, accepts)": "CAST(ll_this_century(ll_read(x, code, accepts)) AS TIMESTAMPTZ)",
+    "ll_parse_short_date(x, code, accepts)": "CAST(ll_this_century(ll_read(x, code, accepts)) AS DATE)",
     "ll_epoch(x)": "CAST(floor(epoch(ll_cast_timestamptz(x))) AS BIGINT)",
     "ll_from_unixtime(n)": "strftime(make_timestamptz(CAST(n AS BIGINT) * 1000000), '%Y-%m-%d %H:%M:%S')",
     "ll_day_of_week(x)": "CAST(dayofweek(ll_cast_date(x)) + 1 AS INTEGER)",

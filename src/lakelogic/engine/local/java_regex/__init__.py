@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lakelogic.core.errors import CapabilityError
-from lakelogic.engine.local.java_regex.judge import Purpose, Way, find_way
+from lakelogic.engine.local.java_regex.judge import Purpose, Way, find_way, unsure_groups
 from lakelogic.engine.local.java_regex.nodes import Pattern
-from lakelogic.engine.local.java_regex.parse import parse
+from lakelogic.engine.local.java_regex.parse import refused
 from lakelogic.engine.local.java_regex.replacement import parse_replacement
 from lakelogic.engine.local.java_regex.rows import compiled
 from lakelogic.engine.local.java_regex.words import to_words
@@ -38,15 +38,21 @@ class Regex:
                 f"there is no group {number} in `{self.written}`, which has {self.pattern.groups}",
                 hint="0 is the whole match; without a number it is group 1",
             )
+        if number in unsure_groups(self.pattern.root):
+            raise refused(
+                self.written, f"group {number} inside of a lookaround, an atomic group or a loop over nothing"
+            )
 
     def replacement(self, text: str) -> tuple[str | int, ...]:
-        return parse_replacement(text, self.pattern)
+        parts = parse_replacement(text, self.pattern)
+        for part in parts:
+            if isinstance(part, int):
+                self.check_group(part)
+        return parts
 
 
 def read_regex(pattern: str, purpose: Purpose) -> Regex:
     """Choose how to run a pattern; what cannot be run as Java does is refused."""
-    tree = parse(pattern)
+    tree = compiled(pattern).pattern
     way = find_way(tree, purpose)
-    if way != "all":
-        compiled(pattern)
     return Regex(tree, way, "" if way == "rows" else to_words(tree.root, plain=way == "plain"))

@@ -52,6 +52,23 @@ def find_way(pattern: Pattern, purpose: Purpose) -> Way:
     return "all"
 
 
+def find_unknown(root: Node) -> str | None:
+    """What Java does in a way of its own, so that nobody else can follow."""
+    nodes = list(walk(root))
+    if any(isinstance(node, Repeat) and _loops_on_nothing(node) and (node.least > 1 or node.most) for node in nodes):
+        return "repetition by number of what may be nothing"
+    unsure = unsure_groups(root)
+    if any(isinstance(node, Again) and node.number in unsure for node in nodes):
+        return "reference to a group inside of a lookaround, an atomic group or a loop over nothing"
+    return None
+
+
+def unsure_groups(root: Node) -> frozenset[int]:
+    """Groups that Java may leave set by an attempt that failed, or set in another round of a loop."""
+    around = [node for node in walk(root) if _needs_memory(node) or _loops_on_nothing(node)]
+    return frozenset(inner.number for node in around for inner in walk(node) if isinstance(inner, Group))
+
+
 def walk(node: Node) -> Iterator[Node]:
     yield node
     match node:
@@ -133,7 +150,7 @@ def _ends_last(node: Node, before: tuple[Node, ...] = ()) -> bool:
 
 def _lasts(node: Node) -> Iterator[Ranges]:
     match node:
-        case Chars(ranges):
+        case Chars(ranges=ranges):
             yield ranges
         case Sequence(parts):
             for part in reversed(parts):

@@ -13,9 +13,10 @@ Mode = Literal["greedy", "lazy", "possessive"]
 
 @dataclass(frozen=True, slots=True)
 class Chars:
-    """One character of a set."""
+    """One character of a set; `dot` where it was written as one."""
 
     ranges: Ranges
+    dot: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,7 @@ class _Reader:
         self.at += 1
         match char:
             case ".":
-                return Chars(EVERYTHING if flags.dot_all else complement(LINE_ENDS))
+                return Chars(EVERYTHING if flags.dot_all else complement(LINE_ENDS), dot=True)
             case "^":
                 return At("line_begin" if flags.lines else "begin")
             case "$":

@@ -47,16 +47,17 @@ def to_python(pattern: Pattern) -> re.Pattern[str]:
 def to_python_units(pattern: Pattern) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """For texts in which a character beyond U+FFFF stands as its two surrogates: to try at a place, and to search with.
 
-    A search does not start between the two, unless nothing in the pattern could match such a character.
+    A search starts between the two only where no class of the pattern has such a character; a dot does not count.
     """
     written = _write(pattern.root, True)
-    beyond = any(isinstance(node, Chars) and intersection(node.ranges, SUPPLEMENTARY) for node in walk(pattern.root))
+    classes = [node.ranges for node in walk(pattern.root) if isinstance(node, Chars) and not node.dot]
+    beyond = any(intersection(ranges, SUPPLEMENTARY) for ranges in classes)
     return re.compile(written), re.compile(rf"(?!(?<={_HIGH}){_LOW})(?:{written})" if beyond else written)
 
 
 def _write(node: Node, units: bool) -> str:
     match node:
-        case Chars(ranges):
+        case Chars(ranges=ranges):
             return _units(ranges) if units else _class(without(ranges, union(SURROGATES, SUPPLEMENTARY)))
         case Sequence(parts):
             return "".join(_inside(part, units) for part in parts)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from lakelogic.engine.local.java_regex.judge import find_unknown
 from lakelogic.engine.local.java_regex.nodes import Pattern
 from lakelogic.engine.local.java_regex.parse import parse, refused
 from lakelogic.engine.local.java_regex.python_words import to_python, to_python_units
@@ -41,6 +42,9 @@ class Compiled:
 def compiled(pattern: str) -> Compiled:
     """Compile for both kinds of texts, so that what Python has not is refused before any row moves."""
     tree = parse(pattern)
+    unknown = find_unknown(tree.root)
+    if unknown:
+        raise refused(pattern, unknown)
     try:
         here, in_units = to_python_units(tree)
         return Compiled(tree, to_python(tree), in_units, here)

@@ -12,7 +12,7 @@ _PLACES = {"begin": r"\A", "end": r"\z", "last_end": r"\z", "word": r"\b", "insi
 def to_words(node: Node, *, plain: bool) -> str:
     """`plain`: for texts of printable ASCII, in which there is no line end."""
     match node:
-        case Chars(ranges):
+        case Chars(ranges=ranges):
             return _chars(ranges)
         case Sequence(parts):
             return "".join(_inside(part, plain) for part in parts)
