@@ -41,15 +41,16 @@ def test_an_expression_has_sparks_value(expression: str, wanted: str) -> None:
 @pytest.mark.parametrize(
     "expression",
     [*[v[0] for v in _VALUES if v[0].startswith(_REFUSED)],
-     "xxhash64('a')", "crc32('a')", "soundex('a')", "'a' RLIKE '(?=a)'", "'a' RLIKE '(a)\\\\1'", "'a' RLIKE 'a++'",
-     "'a' RLIKE '\\\\B'", "split('a,b', ',', 2)", "split('ab', 'x*')", "date_format(DATE'2026-01-01', 'G')",
+     "xxhash64('a')", "crc32('a')", "soundex('a')", "'a' RLIKE '(?U)a'", "'a' RLIKE '(?<=a*)b'", "'a' RLIKE '('",
+     "'a' RLIKE '\\\\p{IsLatin}'", "regexp_extract('a', 'a', 2)", "regexp_replace('a', 'a', '$1')",
+     "'a' LIKE 'a\\\\b'", "levenshtein('a', 'b', 2)", "date_format(DATE'2026-01-01', 'G')",
      "to_utc_timestamp(TIMESTAMP'2026-01-01', 'CET')", "percentile_approx(1, 0.5)", "some_new_function(1)",
-     "to_date('1/2/26', 'd/M/yy')", "months_between(DATE'2026-01-01', DATE'2026-01-02', false)",
+     "months_between(DATE'2026-01-01', DATE'2026-01-02', false)",
      "cast(array(1) AS STRING)", "DATE'2026-01-02' - DATE'2026-01-01'", "1 + 'a'", "like_all('a', 'b')",
      "(SELECT 1, 2)", "(1, 2) IN (SELECT 1, 2)"],
 )  # fmt: skip
 def test_what_cannot_be_equal_is_refused_by_name(expression: str) -> None:
-    with pytest.raises(CapabilityError, match=r"Polars engine|without Spark"):
+    with pytest.raises(CapabilityError, match=r"Polars engine|without Spark|no group|replacement"):
         run_query(sqlglot.parse_one(f"SELECT {expression}", dialect="databricks"), {}, {})
 
 
@@ -61,7 +62,7 @@ def test_what_cannot_be_equal_is_refused_by_name(expression: str) -> None:
         ("a\rb", "a.b", False),
         ("x\u00e9", r"^x\w$", False),
         ("x\u0663", r"^x\d$", False),
-        ("x\u00e9", r"^x\b", True),
+        ("x\u00e9", r"^x\b", False),
         ("~", "^[~~a]$", True),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from lakelogic.engine.duckdb.casts import to_text
 from lakelogic.engine.duckdb.nodes import Rewrite, call, literal, refused, text
 from lakelogic.engine.local.patterns import DatetimePattern, translate_pattern, written_pattern
 
@@ -73,7 +74,10 @@ def parse_date(kind: str) -> Rewrite:
             value, pattern = node.this, pattern_date(node) if node.args.get("format") is not None else None
         if pattern is None:
             return call("ll_cast_date" if kind == "date" else "ll_cast_timestamptz", value)
-        return call(f"ll_parse_{kind}", value, text(pattern.code.replace("%-", "%")), text(pattern.accepts))
+        pattern.check_readable(node.sql("databricks"))
+        century = "_short" if "y" in pattern.codes else ""
+        reading = pattern.reading.replace("%g", "%f")
+        return call(f"ll_parse{century}_{kind}", to_text(value), text(reading), text(pattern.accepts))
 
     return rewrite
 
@@ -85,7 +89,10 @@ def unix_date(node: exp.Expr) -> exp.Expr:
 
 
 def format_date(node: exp.Expr) -> exp.Expr:
-    return call("ll_format", node.this, text(pattern_date(node).code))
+    code = pattern_date(node).code
+    if "%Y" not in code:
+        return call("ll_format", node.this, text(code))
+    return call("ll_format_year", node.this, text(code), text(code.replace("%Y", "+%Y")))
 
 
 def extract_date(node: exp.Expr) -> exp.Expr:

@@ -21,6 +21,7 @@ FUNCTION_MACROS: dict[str, str] = {
     "ll_is_nan(x)": "coalesce(isnan(x), FALSE)",
     "ll_nanvl(a, b)": "CASE WHEN isnan(CAST(a AS DOUBLE)) THEN CAST(b AS DOUBLE) ELSE CAST(a AS DOUBLE) END",
     # Text.
+    "ll_is_plain(x)": "NOT regexp_matches(x, '[^ -~]')",
     "ll_upper(x)": "CASE WHEN strlen(x) = length(x) THEN upper(x) ELSE ll_full_upper(x) END",
     "ll_lower(x)": "CASE WHEN strlen(x) = length(x) THEN lower(x) ELSE ll_full_lower(x) END",
     "ll_start(n, size)": "CASE WHEN n > 0 THEN n - 1 WHEN n < 0 THEN size + n ELSE 0 END",
@@ -28,12 +29,23 @@ FUNCTION_MACROS: dict[str, str] = {
         "substring(x, greatest(first, 0) + 1, greatest(greatest(after, 0) - greatest(first, 0), 0))"
     ),
     "ll_substring(x, n, size)": (
-        "ll_cut(ll_text(x), ll_start(n, length(ll_text(x))), ll_start(n, length(ll_text(x))) + greatest(size, 0))"
+        "CASE WHEN n IS NOT NULL AND size IS NOT NULL THEN"
+        " ll_cut(ll_text(x), ll_start(n, length(ll_text(x))), ll_start(n, length(ll_text(x))) + greatest(size, 0)) END"
     ),
-    "ll_left(x, n)": "left(ll_text(x), greatest(n, 0))",
-    "ll_right(x, n)": "right(ll_text(x), greatest(n, 0))",
+    "ll_left(x, n)": "CASE WHEN n IS NOT NULL THEN left(ll_text(x), greatest(n, 0)) END",
+    "ll_right(x, n)": "CASE WHEN n IS NOT NULL THEN right(ll_text(x), greatest(n, 0)) END",
+    "ll_lpad(x, n, fill)": "CASE WHEN fill = '' THEN ll_left(x, n) ELSE lpad(x, n, fill) END",
+    "ll_rpad(x, n, fill)": "CASE WHEN fill = '' THEN ll_left(x, n) ELSE rpad(x, n, fill) END",
+    # DuckDB turns letters around with their marks.
+    "ll_reverse(x)": "CASE WHEN strlen(ll_text(x)) = length(ll_text(x)) THEN reverse(ll_text(x)) ELSE ll_full_reverse(ll_text(x)) END",
+    "ll_levenshtein(a, b)": "CASE WHEN strlen(a) = length(a) AND strlen(b) = length(b) THEN levenshtein(a, b) ELSE ll_full_levenshtein(a, b) END",
+    "ll_found(x, part, n)": "CASE WHEN part = '' THEN 1 WHEN instr(substring(x, n), part) = 0 THEN 0 ELSE instr(substring(x, n), part) + n - 1 END",
+    "ll_locate(x, part, n)": "CASE WHEN n IS NULL THEN 0 WHEN x IS NULL OR part IS NULL THEN NULL WHEN n <= 0 THEN 0 ELSE ll_found(x, part, CAST(n AS BIGINT)) END",
+    "ll_split_part(x, mark, n)": "CASE WHEN mark = '' THEN CASE WHEN abs(n) = 1 THEN x WHEN x IS NOT NULL AND n IS NOT NULL THEN '' END ELSE split_part(x, mark, n) END",
+    "ll_nothing(mark)": "CASE WHEN mark IS NOT NULL THEN '' END",
+    "ll_chr(n)": "CASE WHEN n < 0 THEN '' ELSE chr(CAST(n % 256 AS INTEGER)) END",
     "ll_substring_index(x, mark, n)": (
-        "CASE WHEN n > 0 THEN array_to_string(string_split(x, mark)[1:n], mark)"
+        "CASE WHEN x IS NULL OR mark IS NULL OR n IS NULL THEN NULL WHEN mark = '' THEN '' WHEN n > 0 THEN array_to_string(string_split(x, mark)[1:n], mark)"
         " WHEN n < 0 THEN array_to_string(string_split(x, mark)[n:], mark) ELSE '' END"
     ),
     "ll_json(x, path)": "TRY(CASE WHEN json_valid(x) THEN json_extract_string(x, path) END)",
@@ -41,7 +53,6 @@ FUNCTION_MACROS: dict[str, str] = {
     "ll_parse_json(x)": "CASE WHEN json_valid(x) THEN x END",
     "ll_to_json(x)": "ll_without_nulls(CAST(to_json(x) AS VARCHAR))",
     "ll_base64(x)": "base64(encode(x))",
-    "ll_url_decode(x)": "TRY(url_decode(x))",
     # Lists. DuckDB's own functions lose the order of the first appearance, or NULL's part in a comparison.
     "ll_distinct(x)": ("list_transform([x], lambda v: list_filter(v, lambda e, i: list_position(v, e) = i))[1]"),
     "ll_contains(x, v)": (
@@ -92,12 +103,16 @@ FUNCTION_MACROS: dict[str, str] = {
     "ll_date_trunc(unit, x)": "date_trunc(unit, ll_cast_timestamptz(x))",
     "ll_trunc(unit, x)": "CAST(date_trunc(unit, ll_cast_date(x)) AS DATE)",
     "ll_format(x, code)": "strftime(ll_cast_timestamptz(x), code)",
-    "ll_parse_time(x, code, accepts)": (
-        "CAST(CASE WHEN regexp_full_match(x, accepts) THEN try_strptime(x, code) END AS TIMESTAMPTZ)"
-    ),
-    "ll_parse_date(x, code, accepts)": (
-        "CAST(CASE WHEN regexp_full_match(x, accepts) THEN try_strptime(x, code) END AS DATE)"
-    ),
+    # A year of more than four digits has a sign.
+    "ll_format_at(t, code, far)": "CASE WHEN year(t) > 9999 THEN strftime(t, far) ELSE strftime(t, code) END",
+    "ll_format_year(x, code, far)": "ll_format_at(ll_cast_timestamptz(x), code, far)",
+    # Names and signs are read in any case; a year of two digits is one of this century.
+    "ll_read(x, code, accepts)": "CASE WHEN regexp_full_match(lower(x), accepts) THEN try_strptime(lower(x), code) END",
+    "ll_this_century(t)": "CASE WHEN year(t) < 2000 THEN t + INTERVAL 100 YEARS ELSE t END",
+    "ll_parse_time(x, code, accepts)": "CAST(ll_read(x, code, accepts) AS TIMESTAMPTZ)",
+    "ll_parse_date(x, code, accepts)": "CAST(ll_read(x, code, accepts) AS DATE)",
+    "ll_parse_short_time(x, code, accepts)": "CAST(ll_this_century(ll_read(x, code, accepts)) AS TIMESTAMPTZ)",
+    "ll_parse_short_date(x, code, accepts)": "CAST(ll_this_century(ll_read(x, code, accepts)) AS DATE)",
     "ll_epoch(x)": "CAST(floor(epoch(ll_cast_timestamptz(x))) AS BIGINT)",
     "ll_from_unixtime(n)": "strftime(make_timestamptz(CAST(n AS BIGINT) * 1000000), '%Y-%m-%d %H:%M:%S')",
     "ll_day_of_week(x)": "CAST(dayofweek(ll_cast_date(x)) + 1 AS INTEGER)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from lakelogic.engine.duckdb import texts
 from lakelogic.engine.duckdb.casts import cast_to, to_text
 from lakelogic.engine.duckdb.date_rewrites import (
     date_add,
@@ -16,47 +17,19 @@ from lakelogic.engine.duckdb.date_rewrites import (
     trunc,
     unix_date,
 )
-from lakelogic.engine.duckdb.nodes import Rewrite, call, literal, macro, refused, text
+from lakelogic.engine.duckdb.nodes import Rewrite, call, macro, refused, text
+from lakelogic.engine.duckdb.regex import (
+    by_rows,
+    regexp_extract,
+    regexp_extract_all,
+    regexp_like,
+    regexp_replace,
+    split,
+)
 from lakelogic.engine.local.failures import STOPPED
-from lakelogic.engine.local.regex import to_re2, to_re2_replacement
 from lakelogic.plan.model import DECRYPT_FUNCTION, ENCRYPT_FUNCTION, ENCRYPT_SAME_FUNCTION, HMAC_FUNCTION, SURE_FUNCTION
 
 _SPREADS = ("regr_sxx", "regr_syy")
-
-
-def _regexp_like(node: exp.Expr) -> exp.Expr:
-    return call("regexp_matches", node.this, text(to_re2(literal(node.expression, node))))
-
-
-def _regexp_replace(node: exp.Expr) -> exp.Expr:
-    pattern = to_re2(literal(node.expression, node))
-    replacement = to_re2_replacement(literal(node.args.get("replacement"), node))
-    return call("regexp_replace", node.this, text(pattern), text(replacement), text("g"))
-
-
-def _regexp_extract(node: exp.Expr) -> exp.Expr:
-    group = node.args.get("group") or exp.Literal.number(1)
-    return call("regexp_extract", node.this, text(to_re2(literal(node.expression, node))), group)
-
-
-def _split(node: exp.Expr) -> exp.Expr:
-    limit = node.args.get("limit")
-    pattern = literal(node.expression, node)
-    if (limit is not None and limit.sql() != "-1") or not pattern:
-        raise refused(node.sql("databricks"))
-    return call("string_split_regex", node.this, text(to_re2(pattern)))
-
-
-def _like(node: exp.Expr) -> exp.Expr:
-    """Spark's LIKE has `\\` as its escape; DuckDB's has none until it is told."""
-    if isinstance(node.parent, exp.Escape):
-        return node
-    pattern = node.expression
-    if isinstance(pattern, exp.Literal) and "\\" not in pattern.this:
-        return node
-    if not isinstance(pattern, (exp.Literal, exp.Column)):
-        raise refused(node.sql("databricks"))
-    return exp.Escape(this=node.copy(), expression=text("\\"))
 
 
 def _concat(node: exp.Expr) -> exp.Expr:
@@ -69,15 +42,6 @@ def _concat(node: exp.Expr) -> exp.Expr:
 
 def _pipe(node: exp.Expr) -> exp.Expr:
     return exp.DPipe(this=to_text(node.this), expression=to_text(node.expression))
-
-
-def _substring(node: exp.Expr) -> exp.Expr:
-    start = node.args["start"]
-    size = node.args.get("length") or exp.Literal.number(2147483647)
-    if isinstance(start, exp.Literal) and start.name.isdigit() and isinstance(size, exp.Literal):
-        first = exp.Literal.number(max(int(start.name), 1))
-        return call("substring", to_text(node.this), first, size)
-    return call("ll_substring", node.this, start, size)
 
 
 def _array_sort(node: exp.Expr) -> exp.Expr:
@@ -217,12 +181,6 @@ def _count(node: exp.Expr) -> exp.Expr:
     return exp.Count(this=exp.Case(ifs=[exp.If(this=there, true=exp.Literal.number(1))]))
 
 
-def _pad(node: exp.Expr) -> exp.Expr:
-    fill = node.args.get("fill_pattern") or text(" ")
-    name = "lpad" if node.args.get("is_left") else "rpad"
-    return call(name, to_text(node.this), exp.cast(node.expression, "int"), fill)
-
-
 def explode_outer(node: exp.Expr) -> exp.Expr:
     return exp.Explode(this=call("ll_or_null", node.this))
 
@@ -264,20 +222,25 @@ REWRITES: dict[type[exp.Expr], Rewrite] = {
     exp.CountIf: lambda node: exp.Count(this=exp.Case(ifs=[exp.If(this=node.this, true=exp.Literal.number(1))])),
     # Of the row with the greatest order, also where its value is NULL.
     exp.ArgMax: macro("arg_max_null", "this", "expression"), exp.ArgMin: macro("arg_min_null", "this", "expression"),
-    exp.Upper: lambda node: call("ll_upper", to_text(node.this)),
-    exp.Lower: lambda node: call("ll_lower", to_text(node.this)),
+    exp.Upper: texts.change_case("ll_upper"), exp.Lower: texts.change_case("ll_lower"),
     exp.Initcap: lambda node: call("ll_initcap", to_text(node.this)),
-    exp.Substring: _substring, exp.Left: macro("ll_left", "this", "expression"),
-    exp.Right: macro("ll_right", "this", "expression"), exp.Pad: _pad,
-    exp.SubstringIndex: macro("ll_substring_index", "this", "delimiter", "count"),
+    exp.Substring: texts.substring, exp.Left: macro("ll_left", "this", "expression"),
+    exp.Right: macro("ll_right", "this", "expression"), exp.Pad: texts.pad,
+    exp.SubstringIndex: texts.substring_index,
     exp.Concat: _concat, exp.DPipe: _pipe,
-    exp.RegexpLike: _regexp_like, exp.RegexpReplace: _regexp_replace, exp.RegexpExtract: _regexp_extract,
-    exp.RegexpSplit: _split, exp.Like: _like, exp.ILike: _like,
+    exp.RegexpLike: regexp_like, exp.RegexpReplace: regexp_replace, exp.RegexpExtract: regexp_extract,
+    exp.RegexpExtractAll: regexp_extract_all, exp.RegexpCount: by_rows("ll_regex_count"),
+    exp.RegexpInstr: by_rows("ll_regex_place"), exp.RegexpSubstr: by_rows("ll_regex_substring"),
+    exp.RegexpSplit: split, exp.Like: texts.like, exp.ILike: texts.like,
+    exp.Escape: texts.escaped_like, exp.Replace: texts.replace, exp.ConcatWs: texts.concat_ws, exp.Chr: texts.character,
+    exp.StrPosition: texts.position, exp.Levenshtein: texts.levenshtein,
+    exp.Reverse: lambda node: call("ll_reverse", node.this),
+    exp.SplitPart: macro("ll_split_part", "this", "delimiter", "part_index"),
     exp.ToBase64: macro("ll_base64", "this"),
     exp.JSONExtractScalar: _json, exp.Bracket: _bracket,
     exp.ArrayDistinct: macro("ll_distinct", "this"), exp.ArrayContains: macro("ll_contains", "this", "expression"),
     exp.ArrayPosition: macro("ll_position", "this", "expression"),
-    **dict.fromkeys((exp.Length, exp.StrPosition, exp.ArraySize, exp.Levenshtein, exp.BitwiseCount), lambda node: _as_int(node)),
+    **dict.fromkeys((exp.Length, exp.ArraySize, exp.BitwiseCount), lambda node: _as_int(node)),
     exp.ArrayRemove: macro("ll_remove", "this", "expression"), exp.ArrayToString: _array_join,
     exp.ArrayExcept: lambda node: call("ll_except", node.this, node.expression),
     exp.ArrayIntersect: lambda node: call("ll_intersect", *node.expressions),
@@ -325,6 +288,7 @@ NAMED: dict[str, Rewrite] = {
     "EVERY": lambda node: call("bool_and", *node.expressions),
     "SOME": lambda node: call("bool_or", *node.expressions),
     "MAP_VALUES": lambda node: call("map_values", *node.expressions),
+    "CHAR": texts.character,
     "BTRIM": lambda node: call("trim", *node.expressions),
     "OCTET_LENGTH": lambda node: exp.cast(call("strlen", *node.expressions), "int"),
     "TRY_URL_DECODE": lambda node: call("ll_url_decode", *node.expressions),
@@ -337,8 +301,7 @@ NAMED: dict[str, Rewrite] = {
 SAME: frozenset[type[exp.Expr]] = frozenset({
     exp.And, exp.Or, exp.Xor, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Nvl2, exp.Greatest, exp.Least,
     exp.Abs, exp.Sign, exp.Sqrt, exp.Exp, exp.Pow, exp.Cbrt, exp.Floor, exp.Ceil, exp.Pi,
-    exp.Trim, exp.ConcatWs, exp.Replace, exp.Repeat, exp.Reverse, exp.Translate, exp.Ascii, exp.Chr,
-    exp.StartsWith, exp.EndsWith, exp.Contains, exp.SplitPart, exp.Space,
+    exp.Trim, exp.Repeat, exp.Translate, exp.Ascii, exp.StartsWith, exp.EndsWith, exp.Contains, exp.Space,
     exp.Array, exp.ArrayCompact, exp.ArrayMax, exp.ArrayMin, exp.Flatten, exp.Struct, exp.Map,
     exp.VarMap, exp.MapKeys, exp.Transform, exp.ArrayFilter, exp.Reduce, exp.StructExtract,
     exp.Sum, exp.Min, exp.Max, exp.Avg, exp.LogicalAnd,

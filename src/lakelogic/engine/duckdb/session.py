@@ -19,7 +19,7 @@ from lakelogic.engine.duckdb.functions import FUNCTION_MACROS
 from lakelogic.engine.local.calls import CALLS
 from lakelogic.engine.local.masking import mask_calls
 
-_ARROW = {"VARCHAR": pa.string(), "BOOLEAN": pa.bool_()}
+_ARROW = {"VARCHAR": pa.string(), "BOOLEAN": pa.bool_(), "INTEGER": pa.int32(), "VARCHAR[]": pa.list_(pa.string())}
 _DECIMAL_CALL = re.compile(r"ll_(?:cast|from_text)_decimal_(\d+)_(\d+)", re.IGNORECASE)
 _CALL = re.compile(r"\bll_\w+", re.IGNORECASE)
 _REFUSE = {"ll_refuse(what)": "error(concat('the DuckDB engine cannot compute ', what))"}

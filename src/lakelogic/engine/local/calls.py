@@ -7,8 +7,10 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from urllib.parse import unquote_to_bytes
 from zoneinfo import ZoneInfo
 
+from lakelogic.engine.local.java_regex import rows
 from lakelogic.engine.local.json_lines import Members, dump, parse
 from lakelogic.engine.local.numbers import hex_number, java_number
 from lakelogic.engine.local.variants import variant_get
@@ -78,7 +80,37 @@ def lower(text: str) -> str:
 
 def initcap(text: str) -> str:
     """Only blanks divide words in Spark; `wORLD-foo` is one."""
-    return " ".join(word[:1].title() + word[1:].lower() for word in text.split(" "))
+    # The whole word is lowered, as the last letter of a Greek word depends on those before it.
+    return " ".join(word[:1].title() + word.lower()[len(word[:1].lower()) :] for word in text.split(" "))
+
+
+def reverse(text: str) -> str:
+    return text[::-1]
+
+
+def levenshtein(left: str, right: str) -> int:
+    row = list(range(len(right) + 1))
+    for i, a in enumerate(left, start=1):
+        before, row[0] = row[0], i
+        for j, b in enumerate(right, start=1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
+    return row[-1]
+
+
+def substring_index(text: str, mark: str, count: int) -> str:
+    if not mark or not count:
+        return ""
+    parts = text.split(mark)
+    return mark.join(parts[:count] if count > 0 else parts[count:])
+
+
+def url_decode(text: str) -> str | None:
+    try:
+        if re.search(r"%(?![0-9A-Fa-f]{2})", text):
+            return None
+        return unquote_to_bytes(text.replace("+", " ")).decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def decimal_divide(left: str, right: str, precision: int, scale: int) -> str | None:
@@ -139,6 +171,10 @@ CALLS: dict[str, tuple[Callable[..., object], tuple[str, ...], str]] = {
     "ll_java_number": (java_number, ("VARCHAR",), "VARCHAR"),
     "ll_full_upper": (upper, ("VARCHAR",), "VARCHAR"),
     "ll_full_lower": (lower, ("VARCHAR",), "VARCHAR"),
+    "ll_full_reverse": (reverse, ("VARCHAR",), "VARCHAR"),
+    "ll_full_levenshtein": (levenshtein, ("VARCHAR", "VARCHAR"), "INTEGER"),
+    "ll_any_substring_index": (substring_index, ("VARCHAR", "VARCHAR", "INTEGER"), "VARCHAR"),
+    "ll_url_decode": (url_decode, ("VARCHAR",), "VARCHAR"),
     "ll_initcap": (initcap, ("VARCHAR",), "VARCHAR"),
     "ll_decimal_divide": (decimal_divide, ("VARCHAR", "VARCHAR", "INTEGER", "INTEGER"), "VARCHAR"),
     "ll_decimal_multiply": (decimal_multiply, ("VARCHAR", "VARCHAR", "INTEGER", "INTEGER"), "VARCHAR"),
@@ -146,4 +182,12 @@ CALLS: dict[str, tuple[Callable[..., object], tuple[str, ...], str]] = {
     "ll_without_nulls": (without_nulls, ("VARCHAR",), "VARCHAR"),
     "ll_variant_get": (variant_get, ("VARCHAR", "VARCHAR"), "VARCHAR"),
     "ll_sha2": (sha2, ("VARCHAR", "INTEGER"), "VARCHAR"),
+    "ll_regex_test": (rows.regex_test, ("VARCHAR", "VARCHAR"), "BOOLEAN"),
+    "ll_regex_replace": (rows.regex_replace, ("VARCHAR", "VARCHAR", "VARCHAR"), "VARCHAR"),
+    "ll_regex_extract": (rows.regex_extract, ("VARCHAR", "VARCHAR", "INTEGER"), "VARCHAR"),
+    "ll_regex_extract_all": (rows.regex_extract_all, ("VARCHAR", "VARCHAR", "INTEGER"), "VARCHAR[]"),
+    "ll_regex_count": (rows.regex_count, ("VARCHAR", "VARCHAR"), "INTEGER"),
+    "ll_regex_place": (rows.regex_place, ("VARCHAR", "VARCHAR"), "INTEGER"),
+    "ll_regex_substring": (rows.regex_substring, ("VARCHAR", "VARCHAR"), "VARCHAR"),
+    "ll_regex_split": (rows.regex_split, ("VARCHAR", "VARCHAR", "INTEGER"), "VARCHAR[]"),
 }

@@ -32,21 +32,23 @@ def _names(names: list[str], length: int | None = None) -> str:
     return "(?:" + "|".join(name[:length] for name in names) + ")"
 
 
-# Letters of a pattern -> (strftime code, the text it accepts). Spark is strict: `dd` is never one digit.
+# Letters of a pattern -> (strftime code, the text it accepts). Spark is strict: `dd` is never one digit. But it reads
+# names and signs in any case, and a fraction with fewer digits.
 _CODES: dict[str, tuple[str, str]] = {
-    "yyyy": ("%Y", "[0-9]{4}"), "uuuu": ("%Y", "[0-9]{4}"), "yy": ("%y", "[0-9]{2}"),
+    "yyyy": ("%Y", "[0-9]{4}"), "yy": ("%y", "[0-9]{2}"),
     "MM": ("%m", "[0-9]{2}"), "M": ("%-m", "[0-9]{1,2}"),
     "MMM": ("%b", _names(_MONTHS, 3)), "MMMM": ("%B", _names(_MONTHS)),
     "dd": ("%d", "[0-9]{2}"), "d": ("%-d", "[0-9]{1,2}"),
     "HH": ("%H", "[0-9]{2}"), "H": ("%-H", "[0-9]{1,2}"),
     "hh": ("%I", "[0-9]{2}"), "h": ("%-I", "[0-9]{1,2}"),
     "mm": ("%M", "[0-9]{2}"), "m": ("%-M", "[0-9]{1,2}"),
-    "ss": ("%S", "[0-9]{2}"), "s": ("%-S", "[0-9]{1,2}"),
-    "SSS": ("%g", "[0-9]{3}"), "SSSSSS": ("%f", "[0-9]{6}"),
+    "ss": ("%S", "[0-5][0-9]"), "s": ("%-S", "[0-5]?[0-9]"),
+    "SSS": ("%g", "[0-9]{1,3}"), "SSSSSS": ("%f", "[0-9]{1,6}"),
     "a": ("%p", "(?:AM|PM)"),
     "E": ("%a", _names(_DAYS, 3)), "EEE": ("%a", _names(_DAYS, 3)), "EEEE": ("%A", _names(_DAYS)),
 }  # fmt: skip
-_PIECE = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+")
+# Java keeps `[`, `]`, `{`, `}` and `#` for parts that may be missing, and for itself.
+_PIECE = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z'\[\]{}#]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,22 @@ class DatetimePattern:
     """A pattern in the words of strftime."""
 
     code: str
-    accepts: str  # regular expression of the whole text
+    reading: str  # the same for a text in lower case
+    accepts: str  # regular expression of the whole text in lower case
+
+    @property
+    def codes(self) -> frozenset[str]:
+        return frozenset(re.findall(r"%-?([a-zA-Z])", self.code.replace("%%", "")))
+
+    def check_readable(self, what: str) -> None:
+        """Refuse what Spark refuses to read, and what other engines would guess: a century, an hour of half a day."""
+        codes = self.codes
+        if codes & {"a", "A"}:
+            raise _unreadable(what, "Spark does not read the day of the week")
+        if not codes & {"Y", "y"} or ("I" in codes) != ("p" in codes):
+            raise _unreadable(what, "it needs a year, and AM or PM where hours count to 12")
+        if codes & {"g", "f"} and not re.search(r"\.%[gf]", self.code):
+            raise _unreadable(what, "a fraction needs a point before it")
 
 
 def written_pattern(node: exp.Expr) -> str:
@@ -65,7 +82,7 @@ def written_pattern(node: exp.Expr) -> str:
 
 def translate_pattern(pattern: str) -> DatetimePattern:
     """Translate a Spark pattern such as `dd/MM/yyyy`."""
-    code, accepts, at = "", "", 0
+    code, reading, accepts, at = "", "", "", 0
     while at < len(pattern):
         piece = _PIECE.match(pattern, at)
         if piece is None:
@@ -75,11 +92,17 @@ def translate_pattern(pattern: str) -> DatetimePattern:
         if text[0].isalpha():
             if text not in _CODES:
                 raise _refused(pattern, text)
-            code, accepts = code + _CODES[text][0], accepts + _CODES[text][1]
+            letters, texts = _CODES[text]
+            code, reading, accepts = code + letters, reading + letters.replace("%-", "%"), accepts + texts.lower()
             continue
-        plain = text if piece[1] is None else (piece[1].replace("''", "'") or "'")
-        code, accepts = code + plain.replace("%", "%%"), accepts + re.escape(plain)
-    return DatetimePattern(code, accepts)
+        plain = (text if piece[1] is None else (piece[1].replace("''", "'") or "'")).replace("%", "%%")
+        code, reading = code + plain, reading + plain.lower()
+        accepts += re.escape(plain.replace("%%", "%").lower())
+    return DatetimePattern(code, reading, accepts)
+
+
+def _unreadable(what: str, why: str) -> CapabilityError:
+    return CapabilityError(f"cannot read `{what}` without Spark: {why}")
 
 
 def _refused(pattern: str, what: str) -> CapabilityError:

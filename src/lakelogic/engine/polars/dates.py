@@ -185,19 +185,20 @@ def _parse(kind: str) -> Handler:
 
 
 def _read(value: Value, pattern: DatetimePattern, node: exp.Expr) -> Value:
-    """Parts that the pattern has not are those of 1970-01-01 00:00:00."""
-    code = pattern.code.replace("%-", "%")
-    codes = set(re.findall(r"%([a-zA-Z])", code))
-    if "y" in codes or not codes & {"Y"} or ("I" in codes) != ("p" in codes):
-        raise refused(node)  # a century, an hour of half a day: Java and Rust guess differently
+    """Parts that the pattern has not are those of 1970-01-01 00:00:00; names and signs are read in any case."""
+    pattern.check_readable(node.sql("databricks"))
+    codes, lowered = pattern.codes, value.expr.str.to_lowercase()
     missing = [] if codes & {"m", "b", "B"} else [("01", "%m")]
     missing += [] if "d" in codes else [("01", "%d")]
     missing += [] if codes & {"H", "I"} else [("00", "%H")]
     missing += [(zero, part) for part, zero in (("%M", "00"), ("%S", "00")) if part[1] not in codes]
-    fits = value.expr.str.contains(f"^(?:{pattern.accepts})$")
-    whole = pl.concat_str([pl.when(fits).then(value.expr), *[pl.lit(f" {zero}") for zero, _ in missing]])
-    wanted = _chrono(code) + "".join(f" {part}" for _, part in missing)
-    return Value(whole.str.to_datetime(wanted, time_unit="us", strict=False), pl.Datetime("us"))
+    fits = lowered.str.contains(f"^(?:{pattern.accepts})$")
+    whole = pl.concat_str([pl.when(fits).then(lowered), *[pl.lit(f" {zero}") for zero, _ in missing]])
+    code = re.sub(r"\.%[gf]", "%.f", pattern.reading) + "".join(f" {part}" for _, part in missing)
+    read = whole.str.to_datetime(code, time_unit="us", strict=False)
+    # A year of two digits is one of this century.
+    later = pl.when(read.dt.year() < 2000).then(read.dt.offset_by("100y")).otherwise(read)
+    return Value(later if "y" in codes else read, pl.Datetime("us"))
 
 
 def _unix(node: exp.Expr, value_of: Compile) -> Value:

@@ -11,7 +11,7 @@ import polars as pl
 from sqlglot import exp
 
 from lakelogic.core.errors import PlanError
-from lakelogic.engine.polars import aggregates, dates, json_values, lists, logic, numbers, texts
+from lakelogic.engine.polars import aggregates, dates, json_values, lists, logic, numbers, regex, texts
 from lakelogic.engine.polars.arguments import find_unread
 from lakelogic.engine.polars.casts import cast, to_text
 from lakelogic.engine.polars.types import Type, of_plan
@@ -136,7 +136,7 @@ def _inner(node: exp.Expr, value_of: Compile) -> Value:
 
 
 _HANDLERS: dict[Any, Handler] = {
-    **logic.HANDLERS, **numbers.HANDLERS, **texts.HANDLERS, **dates.HANDLERS, **lists.HANDLERS,
+    **logic.HANDLERS, **numbers.HANDLERS, **texts.HANDLERS, **regex.HANDLERS, **dates.HANDLERS, **lists.HANDLERS,
     **json_values.HANDLERS, **aggregates.HANDLERS,
     exp.Literal: _literal, exp.Cast: _cast, exp.TryCast: _cast, exp.Paren: _inner, exp.Alias: _inner,
     exp.Null: lambda node, value_of: null(),

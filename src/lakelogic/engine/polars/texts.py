@@ -6,14 +6,13 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable
-from urllib.parse import unquote_to_bytes
 
 import polars as pl
 from sqlglot import exp
 
-from lakelogic.engine.local.calls import initcap, sha2
+from lakelogic.engine.local.calls import initcap, levenshtein, sha2, substring_index, url_decode
+from lakelogic.engine.local.likes import find_like_mistake
 from lakelogic.engine.polars.casts import to_text
-from lakelogic.engine.polars.regex import to_rust, to_rust_replacement
 from lakelogic.engine.polars.types import Type, is_null, is_whole
 from lakelogic.engine.polars.values import Compile, Handler, Value, call, lit, null, refused
 
@@ -37,13 +36,6 @@ def constant_text(node: exp.Expr | None, what: exp.Expr) -> str:
     if not isinstance(node, exp.Literal) or not node.is_string:
         raise refused(f"{what.sql('databricks')} with a pattern that is not a text in quotes")
     return str(node.this)
-
-
-def _of_text(function: Callable[[pl.Expr], pl.Expr], gives: Type = _STRING) -> Handler:
-    def compiled(node: exp.Expr, value_of: Compile) -> Value:
-        return Value(function(text_of(node.this, value_of).expr), gives)
-
-    return compiled
 
 
 def _python(function: Callable[..., object], keys: tuple[str, ...], gives: Type = _STRING) -> Handler:
@@ -142,39 +134,6 @@ def _trim(node: exp.Expr, value_of: Compile) -> Value:
     return Value(getattr(value.expr.str, strip)(signs), _STRING)
 
 
-def _regexp_like(node: exp.Expr, value_of: Compile) -> Value:
-    pattern = to_rust(constant_text(node.expression, node))
-    return Value(text_of(node.this, value_of).expr.str.contains(pattern), _BOOLEAN)
-
-
-def _regexp_replace(node: exp.Expr, value_of: Compile) -> Value:
-    if node.args.get("position") is not None or node.args.get("occurrence") is not None:
-        raise refused(node)
-    pattern = to_rust(constant_text(node.expression, node))
-    replacement = to_rust_replacement(constant_text(node.args.get("replacement"), node))
-    return Value(text_of(node.this, value_of).expr.str.replace_all(pattern, replacement), _STRING)
-
-
-def _regexp_extract(node: exp.Expr, value_of: Compile) -> Value:
-    group = node.args.get("group")
-    number = 1 if group is None else value_of(group).constant
-    if not isinstance(number, int):
-        raise refused(node)
-    value = text_of(node.this, value_of).expr
-    found = value.str.extract(to_rust(constant_text(node.expression, node)), number)
-    return Value(pl.when(value.is_not_null()).then(found.fill_null("")), _STRING)
-
-
-def _split(node: exp.Expr, value_of: Compile) -> Value:
-    limit, pattern = node.args.get("limit"), constant_text(node.expression, node)
-    if (limit is not None and limit.sql() != "-1") or not pattern:
-        raise refused(node)
-    rust = to_rust(pattern)
-    if pl.Series([""]).str.contains(rust)[0]:
-        raise refused(f"{node.sql('databricks')}: the pattern may match nothing")
-    return Value(text_of(node.this, value_of).expr.str.split(rust, literal=False), pl.List(_STRING))
-
-
 def _like(node: exp.Expr, value_of: Compile) -> Value:
     escape = "\\"
     if isinstance(node, exp.Escape):
@@ -196,13 +155,14 @@ def _like(node: exp.Expr, value_of: Compile) -> Value:
 
 
 def _like_pattern(pattern: str, escape: str, node: exp.Expr, quote: Callable[[str], str]) -> str:
+    mistake = find_like_mistake(pattern, escape)
+    if mistake:
+        raise refused(f"{node.sql('databricks')}: {mistake}")
     out, at = [], 0
     while at < len(pattern):
         char = pattern[at]
         if char == escape:
             at += 1
-            if at == len(pattern) or pattern[at] not in ("%", "_", escape):
-                raise refused(node)
             out.append(quote(pattern[at]))
         else:
             out.append({"%": ".*", "_": "."}.get(char) or quote(char))
@@ -229,8 +189,15 @@ def _position(node: exp.Expr, value_of: Compile) -> Value:
     parts.append(whole_of(start, value_of) if start is not None else lit(1, _INT))
     if node.args.get("occurrence") is not None:
         raise refused(node)
-    find = lambda text, part, at: text.find(part, at - 1) + 1 if at > 0 else 0  # noqa: E731
-    return call(find, parts, _INT, value_of.guard)
+    found = call(_find, parts, _INT, value_of.guard)
+    if start is None or parts[2].constant is not None:
+        return found
+    return Value(pl.when(parts[2].expr.is_null()).then(pl.lit(0, _INT)).otherwise(found.expr), _INT)
+
+
+def _find(text: str, part: str, at: int) -> int:
+    """Nothing is found at once, wherever the search begins."""
+    return 0 if at <= 0 else 1 if not part else text.find(part, at - 1) + 1
 
 
 def _pad(node: exp.Expr, value_of: Compile) -> Value:
@@ -249,26 +216,10 @@ def _pad(node: exp.Expr, value_of: Compile) -> Value:
     return call(padded, parts, _STRING, value_of.guard)
 
 
-def _substring_index(text: str, mark: str, count: int) -> str:
-    if not mark or not count:
-        return ""
-    parts = text.split(mark)
-    return mark.join(parts[:count] if count > 0 else parts[count:])
-
-
 def _split_part(text: str, mark: str, number: int) -> str | None:
     parts = text.split(mark) if mark else [text]
     at = number - 1 if number > 0 else len(parts) + number
     return parts[at] if number and 0 <= at < len(parts) else ""
-
-
-def _levenshtein(left: str, right: str) -> int:
-    row = list(range(len(right) + 1))
-    for i, a in enumerate(left, start=1):
-        before, row[0] = row[0], i
-        for j, b in enumerate(right, start=1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
-    return row[-1]
 
 
 def _translate(text: str, old: str, new: str) -> str:
@@ -280,15 +231,6 @@ def _translate(text: str, old: str, new: str) -> str:
 
 def _chr(number: int) -> str:
     return "" if number < 0 else chr(number % 256)
-
-
-def _url_decode(text: str) -> str | None:
-    try:
-        if re.search(r"%(?![0-9A-Fa-f]{2})", text):
-            return None
-        return unquote_to_bytes(text.replace("+", " ")).decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def _hash(name: str) -> Callable[[str], str]:
@@ -347,16 +289,27 @@ def _of_chr(node: exp.Expr, value_of: Compile) -> Value:
     return call(_chr, [number], _STRING, value_of.guard)
 
 
+def _cased(function: Callable[[pl.Expr], pl.Expr]) -> Handler:
+    """Of `upper(lower(x))` Spark's optimizer keeps the outer function only, which is another text for `ß`."""
+
+    def compiled(node: exp.Expr, value_of: Compile) -> Value:
+        inner = node.this.unnest()
+        while isinstance(inner, (exp.Upper, exp.Lower)):
+            inner = inner.this.unnest()
+        return Value(function(text_of(inner, value_of).expr), _STRING)
+
+    return compiled
+
+
 HANDLERS: dict[type[exp.Expr], Handler] = {
-    exp.Upper: _of_text(lambda x: x.str.to_uppercase()), exp.Lower: _of_text(lambda x: x.str.to_lowercase()),
+    exp.Upper: _cased(lambda x: x.str.to_uppercase()), exp.Lower: _cased(lambda x: x.str.to_lowercase()),
     exp.Initcap: _python(initcap, ("this",)), exp.Length: _length, exp.Concat: _concat, exp.DPipe: _pipe,
     exp.ConcatWs: _concat_ws, exp.Substring: _substring, exp.Left: _left, exp.Right: _right, exp.Trim: _trim,
-    exp.RegexpLike: _regexp_like, exp.RegexpReplace: _regexp_replace, exp.RegexpExtract: _regexp_extract,
-    exp.RegexpSplit: _split, exp.Like: _like, exp.ILike: _like, exp.Escape: _like, exp.Replace: _replace,
+    exp.Like: _like, exp.ILike: _like, exp.Escape: _like, exp.Replace: _replace,
     exp.StrPosition: _position, exp.Pad: _pad, exp.Reverse: _reverse,
-    exp.SubstringIndex: _python(_substring_index, ("this", "delimiter", "count")),
+    exp.SubstringIndex: _python(substring_index, ("this", "delimiter", "count")),
     exp.SplitPart: _python(_split_part, ("this", "delimiter", "part_index")),
-    exp.Levenshtein: _python(_levenshtein, ("this", "expression"), _INT),
+    exp.Levenshtein: _python(levenshtein, ("this", "expression"), _INT),
     exp.Translate: _python(_translate, ("this", "from_", "to")), exp.Repeat: _python(_repeat, ("this", "times")),
     exp.Ascii: _python(lambda text: ord(text[0]) if text else 0, ("this",), _INT), exp.Chr: _of_chr,
     exp.Space: _space, exp.StartsWith: _test("starts_with"), exp.EndsWith: _test("ends_with"),
@@ -369,6 +322,6 @@ NAMED: dict[str, Handler] = {
     "OCTET_LENGTH": lambda node, value_of: Value(
         text_of(node.expressions[0], value_of).expr.str.len_bytes().cast(_INT), _INT
     ),
-    "TRY_URL_DECODE": _python(_url_decode, ("0",)),
+    "TRY_URL_DECODE": _python(url_decode, ("0",)),
     "CHAR": _of_chr,
 }
