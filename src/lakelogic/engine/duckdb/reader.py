@@ -111,7 +111,7 @@ def link_columns(relations: Relations, link: LinkRead) -> list[tuple[str, str]]:
 
 
 def _read_text(relations: Relations, text: TextSource) -> Read:
-    return Read(f"SELECT * FROM {relations.register(text.open())}", text)
+    return Read(relations.add_stream(text), text, again=True)
 
 
 def _typed(relations: Relations, spec: ReadSpec, slice_: Slice) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from sqlglot import exp
 
@@ -16,6 +16,16 @@ from lakelogic.engine.duckdb.types import keeps_type, quote
 from lakelogic.plan.model import Column
 
 
+class Stream(Protocol):
+    """Rows that Arrow can read as often as wanted."""
+
+    @property
+    def rows(self) -> int | None:
+        """How many they are, once all have been read."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
 @dataclass(slots=True)
 class Relations:
     """Relations by the names that queries use."""
@@ -24,6 +34,7 @@ class Relations:
     tables: list[str] = field(default_factory=list)
     views: list[str] = field(default_factory=list)
     registered: list[str] = field(default_factory=list)
+    streams: dict[str, Stream] = field(default_factory=dict)  # by the SQL that reads them, and by the views of it
 
     def register(self, frame: Any) -> str:
         """An Arrow object under a name of its own."""
@@ -31,6 +42,12 @@ class Relations:
         self.session.connection.register(name, frame)
         self.registered.append(name)
         return name
+
+    def add_stream(self, stream: Stream) -> str:
+        """SQL of rows that are read anew each time; whoever counts a view of all of them need not read them again."""
+        sql = f"SELECT * FROM {self.register(stream)}"
+        self.streams[sql] = stream
+        return sql
 
     def add_table(self, name: str, sql: str) -> None:
         """Rows that are computed now, once."""
@@ -40,6 +57,8 @@ class Relations:
     def add_view(self, name: str, sql: str) -> None:
         self.session.run(f"CREATE TEMP VIEW {quote(name)} AS {sql}")
         self.views.append(name)
+        if sql in self.streams:
+            self.streams[name] = self.streams[sql]
 
     def sql(self, tree: exp.Expr) -> str:
         return sql_of(settle_types(rewrite(tree, self._types_of), self.session))
@@ -52,7 +71,12 @@ class Relations:
         return [(row[0], row[1]) for row in self.session.run(f"DESCRIBE {sql}").fetchall()]
 
     def count(self, name: str) -> int:
-        return int(self.session.run(f"SELECT count(*) FROM {quote(name)}").fetchall()[0][0])
+        known = self.streams[name].rows if name in self.streams else None
+        return (
+            known
+            if known is not None
+            else int(self.session.run(f"SELECT count(*) FROM {quote(name)}").fetchall()[0][0])
+        )
 
     def aligned(self, sql: str, columns: Sequence[Column]) -> str:
         """The query with its declared columns in their declared types: HUGEINT sums become BIGINT again."""

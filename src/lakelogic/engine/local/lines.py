@@ -69,7 +69,7 @@ def read_whole(path: str, encoding: str) -> Line:
     return decode(b"".join(_raw_lines(path)), encoding)
 
 
-def decode(raw: bytes, encoding: str) -> Line:
+def decode(raw: bytes, encoding: str = "utf-8") -> Line:
     try:
         return Line(raw.decode(encoding))
     except UnicodeDecodeError:
