@@ -19,7 +19,7 @@ from lakelogic.engine.local.spans import Lines, chosen_of, find, spans, texts
 if TYPE_CHECKING:
     from lakelogic.engine.local.spans import Mask, Places
 
-_BLANK, _QUOTE, _COMMA, _COLON, _BEGIN, _END, _MINUS, _NULL = b' ",:{}-n'
+_BLANK, _QUOTE, _COMMA, _COLON, _BEGIN, _END, _MINUS, _ZERO, _NULL = b' ",:{}-0n'
 _SCALAR = r"^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)$"
 
 
@@ -108,7 +108,9 @@ def _check_scalars(lines: Lines, strings: _Strings, stops: Places, scalar: Mask)
     chosen = np.flatnonzero(scalar)
     starts, ends = _scalar_starts(lines, strings.closed[chosen]), stops[chosen] - 1
     sound = pc.match_substring_regex(texts(lines.content, starts, ends), _SCALAR).to_numpy(zero_copy_only=False)
-    scalar[chosen] = sound & ~((lines.codes[starts] == _MINUS) & (ends - starts == 2))
+    second = lines.codes.take(starts + 1, mode="clip")
+    minus_zero = (lines.codes[starts] == _MINUS) & (second == _ZERO) & (ends - starts == 2)
+    scalar[chosen] = sound & ~minus_zero
 
 
 def _scalar_starts(lines: Lines, closed: Places) -> Places:
