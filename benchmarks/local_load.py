@@ -164,7 +164,8 @@ def one_way(engine: str, way: str, path: str, repeat: int) -> None:
         shutil.rmtree(out, ignore_errors=True)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     told = {"engine": engine, "name": way, "median_s": statistics.median(seconds), "seconds": seconds,
-            "cpu_s": statistics.median(cpu_seconds), "memory_mib": memory, "good": found[0], "bad": found[1]}  # fmt: skip
+            "cpu_s": statistics.median(cpu_seconds), "memory_mib": memory, "good": found[0],
+            "bad": found[1]}  # fmt: skip
     print(json.dumps(told))
 
 

@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import duckdb
 from sqlglot import exp
 
+from lakelogic.core.errors import LakeLogicError
 from lakelogic.engine.duckdb.render import rewrite, sql_of, type_sql
 from lakelogic.engine.duckdb.session import Session
 from lakelogic.engine.duckdb.typed import settle_types
@@ -22,6 +24,10 @@ class Stream(Protocol):
     @property
     def rows(self) -> int | None:
         """How many they are, once all have been read."""
+
+    @property
+    def failure(self) -> LakeLogicError | None:
+        """Why they could not be read."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
@@ -100,6 +106,12 @@ def open_relations(session: Session) -> Iterator[Relations]:
     relations = Relations(session)
     try:
         yield relations
+    except duckdb.Error:
+        # DuckDB tells of a stream that fails, not why.
+        failed = [stream.failure for stream in relations.streams.values() if stream.failure is not None]
+        if failed:
+            raise failed[0] from None
+        raise
     finally:
         for view in reversed(relations.views):
             session.connection.execute(f"DROP VIEW IF EXISTS temp.main.{quote(view)}")

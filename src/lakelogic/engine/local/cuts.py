@@ -41,7 +41,7 @@ def cut_lines(lines: Lines, quick: Mask, careful: Mask, fields: Sequence[pa.Arra
     return Cut(batch, int(skipped))
 
 
-def cut_records(records: Iterable[Line], split: Split, width: int, *, raw: bool) -> Iterator[Cut]:
+def cut_records(records: Iterable[Line], split: Split, width: int, *, raw: bool = False) -> Iterator[Cut]:
     """Rows of records that are split one by one."""
     left = iter(records)
     while some := list(islice(left, _RECORDS)):

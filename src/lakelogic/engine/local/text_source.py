@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from lakelogic.core.errors import RunError
+from lakelogic.core.errors import LakeLogicError, RunError
 from lakelogic.engine.csv_header import header_names, split_header
 from lakelogic.engine.local.csv_batches import CsvFile
+from lakelogic.engine.local.csv_records import RecordFile
 from lakelogic.engine.local.cuts import Cut, cut_records
 from lakelogic.engine.local.json_lines import object_keys, split_document
 from lakelogic.engine.local.line_batches import TEXT_COLUMN, LineFile
@@ -36,6 +37,7 @@ class TextSource:
     names: tuple[str, ...]
     skipped: int = field(default=0)
     rows: int | None = field(default=None)
+    failure: LakeLogicError | None = field(default=None)  # why they cannot be read
 
     def open(self) -> pa.RecordBatchReader:
         schema = pa.schema([(name, pa.string()) for name in (*self.names, *_HIDDEN)])
@@ -45,6 +47,13 @@ class TextSource:
         return self.open().__arrow_c_stream__(requested_schema)
 
     def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._all_batches(schema)
+        except LakeLogicError as error:
+            self.failure = error
+            raise
+
+    def _all_batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         skipped = rows = 0
         for path in self.paths:
             for cut in self._cuts(path):
@@ -70,6 +79,10 @@ class TextSource:
         header = csv_header(path, options, self.spec.declared)
         if header is None:
             return iter(())
+        if options.multi_line:
+            places = {name: place for place, name in enumerate(header.names)}
+            wanted = tuple(places.get(name) for name in self.names)
+            return RecordFile(path, options, len(header.names), wanted).blocks()
         return CsvFile(path, options, header.names, header.line, self.names, self.spec.raw).blocks()
 
 
@@ -94,6 +107,11 @@ def csv_header(path: str, options: CsvOptions, declared: Sequence[str]) -> CsvHe
         return CsvHeader(header_names(first.text, path, options), first.text)
     width = len(split_header(first.text, path, options))
     return CsvHeader(tuple(f"_c{number}" for number in range(width)), None)
+
+
+def keeps_records(spec: ReadSpec) -> bool:
+    """Whether every record comes as it was read; one that spans lines is told by its values only."""
+    return spec.raw and not (spec.format == "csv" and parse_csv_options(spec.options).multi_line)
 
 
 def text_names(spec: ReadSpec, paths: Sequence[str]) -> tuple[str, ...]:
