@@ -98,8 +98,8 @@ def chosen_of(found: pa.Array, chosen: Places, nothing: Mask) -> pa.Array:
 
 def texts(content: bytes, starts: Places, ends: Places, nothing: Mask | None = None) -> pa.Array:
     """The texts between such places, which stand one behind the other; NULL where there is nothing."""
-    every = np.arange(0, 2 * len(starts), 2)
-    return spans(content, starts, ends).take(pa.array(every, mask=nothing))
+    nowhere = np.zeros(len(starts), np.bool_) if nothing is None else nothing
+    return chosen_of(spans(content, starts, ends), np.arange(len(starts)), nowhere)
 
 
 def _is_utf8(block: bytes) -> bool:

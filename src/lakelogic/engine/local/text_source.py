@@ -56,9 +56,12 @@ class TextSource:
     def _all_batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         skipped = rows = 0
         for path in self.paths:
+            source = pa.repeat(pa.scalar(path), 0)
             for cut in self._cuts(path):
-                source = pa.repeat(pa.scalar(path), len(cut.batch))
-                yield pa.RecordBatch.from_arrays([*cut.batch.columns, source], schema=schema)
+                if len(source) < len(cut.batch):  # made once, as it is the same for all batches of a file
+                    source = pa.repeat(pa.scalar(path), len(cut.batch))
+                columns = [*cut.batch.columns, source.slice(0, len(cut.batch))]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
                 skipped += cut.skipped
                 rows += len(cut.batch)
         self.skipped, self.rows = skipped, rows
