@@ -50,6 +50,8 @@ PARTS = (
     Part("local", "local_load.py", ("--rows", "5000000"), ("--rows", "20000", "--repeat", "1")),
     Part("local_csv", "local_load.py", ("--rows", "1000000", "--source", "csv"),
          ("--rows", "20000", "--source", "csv", "--repeat", "1")),
+    Part("local_jsonl", "local_load.py", ("--rows", "1000000", "--source", "jsonl"),
+         ("--rows", "20000", "--source", "jsonl", "--repeat", "1")),
     Part("checked_load", "checked_load.py", ("--rows", "10000000", "--json"),
          ("--rows", "20000", "--repeat", "1", "--hand-repeat", "1", "--json")),
     Part("peers", "peers/run.py", ("--rows", "1000000"), ("--rows", "20000", "--repeat", "1")),

@@ -103,13 +103,14 @@ def _peers(parts: dict[str, Any]) -> str:
 
 
 def _local(parts: dict[str, Any]) -> str:
-    return "".join(_local_part(parts[name]["numbers"]) for name in ("local", "local_csv") if name in parts)
+    names = [name for name in ("local", "local_csv", "local_jsonl") if name in parts]
+    return "".join(_local_part(parts[name]["numbers"]) for name in names)
 
 
 def _local_part(numbers: dict[str, Any]) -> str:
     rows = [[ENGINES[each["engine"]], each["name"], f"{each['median_s']:.2f} s", f"{each['memory_mib']:,} MiB"]
             for each in numbers["results"]]  # fmt: skip
-    source = {"parquet": "Parquet", "csv": "CSV"}[numbers["source"]]
+    source = {"parquet": "Parquet", "csv": "CSV", "jsonl": "JSON lines"}[numbers["source"]]
     head = f"\n## Without Spark, {numbers['rows']:,} rows from {source}\n\n"
     return head + table(["engine", "way", "time", "peak memory"], rows)
 

@@ -90,7 +90,9 @@ def generate(cache: Path, rows: int, source: str, bad: int = 2) -> Path:
           'note for order ' || i AS note
         FROM range({rows}) t(i)"""
     text = "SELECT " + ", ".join(f"{name}::VARCHAR AS {name}" for name in COLUMNS) + f" FROM ({query})"
-    form = "FORMAT csv, HEADER" if source == "csv" else "FORMAT parquet"
+    form = {"csv": "FORMAT csv, HEADER", "jsonl": "FORMAT json", "parquet": "FORMAT parquet"}[source]
+    if source == "jsonl":  # numbers as numbers, as programs write them
+        text = f"SELECT * FROM ({query})"
     # Several files, as a landing folder has them; one row group each would leave cores idle.
     with duckdb.connect() as connection:
         connection.execute(f"COPY ({text}) TO '{path}.part' ({form})")

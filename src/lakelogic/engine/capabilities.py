@@ -10,14 +10,16 @@ GAPS: Mapping[str, tuple[str, ...]] = {
     "duckdb": (
         "merge, cdc and scd2 into tables with a change data feed, deletion vectors or another feature of Delta",
         "histories (scd2) with columns of type array or map; Debezium with unknown_fields: quarantine",
-        "Kafka, XML, Avro, CSV records that span lines, catalogs of tables, column mapping",
+        "Kafka, XML, Avro, catalogs of tables, column mapping",
+        "CSV records that span lines in files with a quote out of place, or with separators of several letters",
         "regular expressions with lookaround, back references or possessive quantifiers",
         "text and order of nested values; posexplode and inline; functions that are not in its tables",
     ),
     "polars": (
         "merge, cdc and scd2 into tables with a change data feed, deletion vectors or another feature of Delta",
         "histories (scd2) with columns of type array or map; Debezium with unknown_fields: quarantine",
-        "Kafka, XML, Avro, CSV records that span lines, catalogs of tables, column mapping, columns of type map",
+        "Kafka, XML, Avro, catalogs of tables, column mapping, columns of type map",
+        "CSV records that span lines in files with a quote out of place, or with separators of several letters",
         "regular expressions with lookaround, back references, possessive quantifiers or \\B",
         "text of nested values; aggregate() of an array; functions that are not in its tables",
         "subqueries in ON, of several columns, or tied to a row two queries away; window frames by value or to the end",

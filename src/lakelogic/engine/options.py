@@ -49,6 +49,11 @@ class CsvOptions:
     multi_line: bool = False
 
     @property
+    def is_sure(self) -> bool:
+        """Whether Spark's parser keeps its place: not among separators of more than one letter of Java's."""
+        return len(self.sep.encode("utf-16-le")) == 2 and self.sep != "\\"
+
+    @property
     def quoted_text(self) -> str:
         """What may stand between two quotes; this and the next three are patterns that Java and Python read alike."""
         mark, escape = re.escape(self.quote), re.escape(self.escape)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lakelogic.core.errors import CapabilityError, PlanError, RunError
+from lakelogic import DataProcessor
+from lakelogic.core.errors import CapabilityError, LakeLogicError, PlanError, RunError
 from lakelogic.core.keys import derive_keys
 from lakelogic.core.slices import FileSlice, SourceFile
 from lakelogic.engine.duckdb.engine import DuckDbEngine
@@ -153,3 +155,42 @@ def test_formats_that_need_more_are_refused(tmp_path: Path, format_: str) -> Non
     with pytest.raises(CapabilityError, match=f"cannot read format `{format_}`"):
         engine.inspect(ReadSpec(format_), FileSlice((file,)))
     engine.close()
+
+
+CONTRACT = """
+dataset: rows
+source: {path: in.csv.gz, format: csv, options: {multiLine: true}}
+materialization: {target_path: out/rows}
+"""
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (gzip.compress(b'x,y\n1,"2\n3,4\n'), "has a quote out of place"),
+        (gzip.compress(b"x,y\n1,\xff\n"), "is not UTF-8"),
+        (gzip.compress(b"x,y\n1,2\n" * 9999)[:-9], "cannot read"),
+    ],
+)
+def test_why_a_file_cannot_be_read_is_told_and_nothing_is_written(
+    tmp_path: Path, engine: str, content: bytes, told: str
+) -> None:
+    (tmp_path / "in.csv.gz").write_bytes(content)
+    (tmp_path / "contract.yaml").write_text(CONTRACT)
+    with DataProcessor(tmp_path / "contract.yaml", engine=engine) as processor, pytest.raises(LakeLogicError) as error:
+        processor.run()
+    assert told in str(error.value) and "in.csv.gz" in str(error.value)
+    assert not (tmp_path / "out" / "rows" / "_delta_log").exists()
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_rows_of_a_text_file_are_counted_however_often_they_are_read(tmp_path: Path, engine: str) -> None:
+    (tmp_path / "in.csv").write_bytes(b"x,y\n" + b"1,2\n" * 70_000 + b"\n\n3\n")
+    (tmp_path / "contract.yaml").write_text(
+        "dataset: rows\nsource: {path: in.csv}\nquality: {row_rules: [{sql: x > 0}]}\n"
+        "model: {fields: [{name: x, type: int}, {name: y}]}\nmaterialization: {target_path: out/rows}\n"
+    )
+    with DataProcessor(tmp_path / "contract.yaml", engine=engine) as processor:
+        counts = processor.run().counts
+    assert (counts.read, counts.accepted, counts.quarantined) == (70_001, 70_000, 1)

@@ -19,7 +19,7 @@ from lakelogic.engine.local.options import parse_options
 from lakelogic.engine.local.places import filled_files, guess_format, list_files, visible_names
 from lakelogic.engine.local.read_database import inspect_database
 from lakelogic.engine.local.read_delta import dataset_of, masking_of, open_delta, read_delta
-from lakelogic.engine.local.text_source import TEXT_FORMATS, TextSource, text_names
+from lakelogic.engine.local.text_source import TEXT_FORMATS, TextSource, keeps_records, text_names
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.plan.model import HIDDEN_PREFIX, MALFORMED_COLUMN, SOURCE_COLUMN, LinkRead, SourceFacts
 from lakelogic.storage.address import is_remote
@@ -44,7 +44,7 @@ def inspect_source(relations: Relations, spec: ReadSpec, slice_: Slice) -> Sourc
     parse_options(spec.format, spec.options)
     if spec.format in TEXT_FORMATS:
         names = visible_names(text_names(spec, filled_files(slice_)), spec)
-        return SourceFacts(text_columns(names), text=True, records=spec.raw)
+        return SourceFacts(text_columns(names), text=True, records=keeps_records(spec))
     found = relations.describe(_typed(relations, spec, slice_))
     wanted = set(visible_names([name for name, _ in found], spec))
     columns = to_columns([pair for pair in found if pair[0] in wanted])
@@ -111,7 +111,7 @@ def link_columns(relations: Relations, link: LinkRead) -> list[tuple[str, str]]:
 
 
 def _read_text(relations: Relations, text: TextSource) -> Read:
-    return Read(f"SELECT * FROM {relations.register(text.open())}", text)
+    return Read(relations.add_stream(text), text, again=True)
 
 
 def _typed(relations: Relations, spec: ReadSpec, slice_: Slice) -> str:

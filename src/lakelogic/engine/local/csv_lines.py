@@ -34,12 +34,21 @@ class CsvSplitter:
             return UNCLOSED
         else:
             fields = self._split_quoted(line)
+        return self._judged(fields)
+
+    def split_record(self, record: str) -> list[str | None] | str:
+        """The same of a record that may hold ends of lines; its quotes are known to be in place."""
+        if self.options.quote in record:
+            return self._judged(self._split_quoted(record))
+        return self._judged([field or None for field in record.split(self.options.sep)])
+
+    def _judged(self, fields: list[str | None] | None) -> list[str | None] | str:
         if fields is None:
             return MISPLACED
         if len(fields) != self.width:
             return TOO_FEW if len(fields) < self.width else TOO_MANY
-        if style.null_value is not None:
-            fields = [None if field == style.null_value else field for field in fields]
+        if self.options.null_value is not None:
+            return [None if field == self.options.null_value else field for field in fields]
         return fields
 
     def _quotes(self, line: str) -> int:

@@ -41,7 +41,7 @@ def read_lines(path: str, encoding: str = "utf-8") -> Iterator[Line]:
 def read_blocks(path: str) -> Iterator[bytes]:
     """The bytes of a file in blocks of whole lines, which all end at LF, and without a byte order mark."""
     begun: list[bytes] = []  # of a line whose end is yet to come
-    for number, read in enumerate(_chunks(path)):
+    for number, read in enumerate(read_chunks(path)):
         chunk = read if number else read.removeprefix(_BOM)
         # A CR at the very end may be half of a line's end.
         end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r", 0, len(chunk) - 1)) + 1
@@ -69,7 +69,7 @@ def read_whole(path: str, encoding: str) -> Line:
     return decode(b"".join(_raw_lines(path)), encoding)
 
 
-def decode(raw: bytes, encoding: str) -> Line:
+def decode(raw: bytes, encoding: str = "utf-8") -> Line:
     try:
         return Line(raw.decode(encoding))
     except UnicodeDecodeError:
@@ -88,7 +88,8 @@ def _raw_lines(path: str) -> Iterator[bytes]:
         raise RunError(f"cannot read `{path}`: {error}") from error
 
 
-def _chunks(path: str) -> Iterator[bytes]:
+def read_chunks(path: str) -> Iterator[bytes]:
+    """The bytes of a file, some at a time."""
     try:
         with _open(path) as stream:
             while chunk := stream.read(_CHUNK):

@@ -24,8 +24,11 @@ def parse_options(format_: str, given: Mapping[str, str]) -> dict[str, str]:
 
 
 def parse_csv_options(given: Mapping[str, str]) -> CsvOptions:
-    """How CSV is written; a record must stand on one line."""
+    """How CSV is written; records may span lines only in styles of which Spark's parser is sure."""
     parsed = options.parse_csv_options(given)
-    if parsed.multi_line:
-        raise CapabilityError("CSV records that span lines cannot be read without Spark", hint="use engine: spark")
+    if parsed.multi_line and not (parsed.quote and parsed.escape and parsed.is_sure):
+        raise CapabilityError(
+            "CSV records of this style that span lines cannot be read without Spark",
+            hint="use engine: spark, or a `sep` of one letter, a `quote` and an `escape`",
+        )
     return parsed

@@ -3,96 +3,90 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from lakelogic.core.errors import RunError
+from lakelogic.core.errors import LakeLogicError, RunError
 from lakelogic.engine.csv_header import header_names, split_header
 from lakelogic.engine.local.csv_batches import CsvFile
-from lakelogic.engine.local.json_lines import NOT_JSON, object_keys, split_document, split_object
-from lakelogic.engine.local.lines import NOT_UTF8, Line, read_lines, read_whole
+from lakelogic.engine.local.csv_records import RecordFile
+from lakelogic.engine.local.cuts import Cut, cut_records
+from lakelogic.engine.local.json_lines import object_keys, split_document
+from lakelogic.engine.local.line_batches import TEXT_COLUMN, LineFile
+from lakelogic.engine.local.lines import Line, read_lines, read_whole
 from lakelogic.engine.local.options import CsvOptions, parse_csv_options, parse_encoding, parse_options
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.plan.model import MALFORMED_COLUMN, RECORD_COLUMN, SOURCE_COLUMN
 
 TEXT_FORMATS = ("csv", "json", "jsonl", "text")
 _HIDDEN = (RECORD_COLUMN, MALFORMED_COLUMN, SOURCE_COLUMN)
-_BATCH_ROWS = 10_000
 _SAMPLED_FILES, _SAMPLED_CHARS = 20, 1 << 20
-
-Record = tuple[dict[str, str | None] | str, str]  # values, or why there are none; and the record as read
 
 
 @dataclass(slots=True)
 class TextSource:
-    """The records of some files; `skipped` counts headers and blank lines once the stream has been read."""
+    """The records of some files, read anew for everyone who asks.
+
+    Once they have all been read, `skipped` counts headers and blank lines, and `rows` the others.
+    """
 
     spec: ReadSpec
     paths: tuple[str, ...]
     names: tuple[str, ...]
     skipped: int = field(default=0)
+    rows: int | None = field(default=None)
+    failure: LakeLogicError | None = field(default=None)  # why they cannot be read
 
     def open(self) -> pa.RecordBatchReader:
         schema = pa.schema([(name, pa.string()) for name in (*self.names, *_HIDDEN)])
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.open().__arrow_c_stream__(requested_schema)
+
     def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        if self.spec.format == "csv":
-            for path in self.paths:
-                yield from self._csv_batches(path, schema)
-            return
-        rows: list[list[str | None]] = []
+        try:
+            yield from self._all_batches(schema)
+        except LakeLogicError as error:
+            self.failure = error
+            raise
+
+    def _all_batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        skipped = rows = 0
         for path in self.paths:
-            for values, record in self._records(path):
-                rows.append(self._row(values, record, path))
-                if len(rows) == _BATCH_ROWS:
-                    yield _batch(rows, schema)
-                    rows = []
-        if rows:
-            yield _batch(rows, schema)
+            source = pa.repeat(pa.scalar(path), 0)
+            for cut in self._cuts(path):
+                if len(source) < len(cut.batch):  # made once, as it is the same for all batches of a file
+                    source = pa.repeat(pa.scalar(path), len(cut.batch))
+                columns = [*cut.batch.columns, source.slice(0, len(cut.batch))]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+                skipped += cut.skipped
+                rows += len(cut.batch)
+        self.skipped, self.rows = skipped, rows
 
-    def _row(self, values: dict[str, str | None] | str, record: str, path: str) -> list[str | None]:
-        if isinstance(values, str):
-            return [*[None] * len(self.names), record, values, path]
-        return [*[values.get(name) for name in self.names], record if self.spec.raw else None, None, path]
-
-    def _records(self, path: str) -> Iterator[Record]:
+    def _cuts(self, path: str) -> Iterator[Cut]:
+        if self.spec.format == "csv":
+            return self._csv(path)
         encoding = parse_encoding(parse_options(self.spec.format, self.spec.options))
-        match self.spec.format:
-            case "text":
-                return self._checked(path, encoding, lambda text: {"value": text})
-            case "json" if not _object_per_line(path, encoding):
-                return _documents(path, encoding)
-            case _:
-                return self._checked(path, encoding, split_record)
+        file = LineFile(path, encoding, self.names, self.spec.raw)
+        if self.spec.format == "text":
+            return file.texts()
+        if self.spec.format == "json" and not _object_per_line(path, encoding):
+            return cut_records(_documents(path, encoding), file.members, len(self.names), raw=self.spec.raw)
+        return file.objects()
 
-    def _checked(
-        self, path: str, encoding: str, split: Callable[[str], dict[str, str | None] | str]
-    ) -> Iterator[Record]:
-        for line in read_lines(path, encoding):
-            if not line.text:
-                self.skipped += 1
-            else:
-                yield (split(line.text) if line.valid else NOT_UTF8), line.text
-
-    def _csv_batches(self, path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    def _csv(self, path: str) -> Iterator[Cut]:
         options = parse_csv_options(self.spec.options)
         header = csv_header(path, options, self.spec.declared)
         if header is None:
-            return
-        places = {name: place for place, name in enumerate(header.names)}
-        for cut in CsvFile(path, options, header.names, header.line).blocks():
-            *fields, records, reasons = cut.batch.columns
-            missing = pa.nulls(len(cut.batch), pa.string())
-            columns = [fields[places[name]] if name in places else missing for name in self.names]
-            if not self.spec.raw:  # a sound record is not kept beside its values
-                records = pc.if_else(pc.is_null(reasons), pa.scalar(None, pa.string()), records)
-            source = pa.repeat(pa.scalar(path), len(cut.batch))
-            yield pa.RecordBatch.from_arrays([*columns, records, reasons, source], schema=schema)
-            self.skipped += cut.skipped
+            return iter(())
+        if options.multi_line:
+            places = {name: place for place, name in enumerate(header.names)}
+            wanted = tuple(places.get(name) for name in self.names)
+            return RecordFile(path, options, len(header.names), wanted).blocks()
+        return CsvFile(path, options, header.names, header.line, self.names, self.spec.raw).blocks()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +112,11 @@ def csv_header(path: str, options: CsvOptions, declared: Sequence[str]) -> CsvHe
     return CsvHeader(tuple(f"_c{number}" for number in range(width)), None)
 
 
+def keeps_records(spec: ReadSpec) -> bool:
+    """Whether every record comes as it was read; one that spans lines is told by its values only."""
+    return spec.raw and not (spec.format == "csv" and parse_csv_options(spec.options).multi_line)
+
+
 def text_names(spec: ReadSpec, paths: Sequence[str]) -> tuple[str, ...]:
     """The columns of the files, all of them, in order of appearance."""
     match spec.format:
@@ -127,7 +126,7 @@ def text_names(spec: ReadSpec, paths: Sequence[str]) -> tuple[str, ...]:
             found = dict.fromkeys(name for header in headers if header for name in header.names)
             return tuple(found) or spec.declared
         case "text":
-            return ("value",)
+            return (TEXT_COLUMN,)
         case _:
             encoding = parse_encoding(parse_options(spec.format, spec.options))
             return tuple(dict.fromkeys((*spec.declared, *_sample_keys(paths, encoding))))
@@ -159,23 +158,10 @@ def _object_per_line(path: str, encoding: str) -> bool:
         return False
 
 
-def _documents(path: str, encoding: str) -> Iterator[Record]:
+def _documents(path: str, encoding: str) -> Iterator[Line]:
+    """The records of a document; one that is not JSON is a record as a whole."""
     document = read_whole(path, encoding)
     if not document.text.strip(" "):
         return
-    if not document.valid:
-        yield NOT_UTF8, document.text
-        return
-    records = split_document(document.text)
-    for record in [document.text] if records is None else records:
-        yield split_record(record), record
-
-
-def split_record(text: str) -> dict[str, str | None] | str:
-    members = split_object(text)
-    return NOT_JSON if members is None else members
-
-
-def _batch(rows: list[list[str | None]], schema: pa.Schema) -> pa.RecordBatch:
-    columns = list(zip(*rows, strict=True))
-    return pa.RecordBatch.from_arrays([pa.array(column, pa.string()) for column in columns], schema=schema)
+    records = split_document(document.text) if document.valid else None
+    yield from [document] if records is None else map(Line, records)

@@ -18,7 +18,7 @@ from lakelogic.engine.local.places import filled_files, guess_format, list_files
 from lakelogic.engine.local.read_database import inspect_database
 from lakelogic.engine.local.read_delta import dataset_of, masking_of, open_delta, read_delta
 from lakelogic.engine.local.spark_text import read_again
-from lakelogic.engine.local.text_source import TEXT_FORMATS, TextSource, text_names
+from lakelogic.engine.local.text_source import TEXT_FORMATS, TextSource, keeps_records, text_names
 from lakelogic.engine.polars.expressions import Compiler, Scope, ScopeColumn
 from lakelogic.engine.polars.files import scan_parquet
 from lakelogic.engine.polars.logic import condition
@@ -47,7 +47,7 @@ def inspect_source(relations: Relations, spec: ReadSpec, slice_: Slice) -> Sourc
     parse_options(spec.format, spec.options)
     if spec.format in TEXT_FORMATS:
         names = visible_names(text_names(spec, filled_files(slice_)), spec)
-        return SourceFacts(text_columns(names), text=True, records=spec.raw)
+        return SourceFacts(text_columns(names), text=True, records=keeps_records(spec))
     types = _types(spec, slice_)
     columns = to_columns((name, types[name]) for name in visible_names(list(types), spec))
     masked = masking_of(slice_) if isinstance(slice_, TableSlice) else {}

@@ -108,7 +108,7 @@ def _split_lines(lines: DataFrame, names: Sequence[str], options: CsvOptions) ->
 
 def _suits_parser(options: CsvOptions) -> bool:
     """It cannot do without an escape, and loses its place among separators of more than one letter of Java's."""
-    return bool(options.escape) and len(options.sep.encode("utf-16-le")) == 2 and options.sep != "\\"
+    return bool(options.escape) and options.is_sure
 
 
 def _matched(options: CsvOptions) -> str:
