@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,8 +82,21 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
 
 def user_cache(environ: Mapping[str, str]) -> Path:
     """The folder where this user's caches of LakeLogic live."""
-    base = environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path(environ.get("HOME") or "~").expanduser() / ".cache") / "lakelogic"
+    if base := environ.get("XDG_CACHE_HOME"):
+        return Path(base) / "lakelogic"
+    home = home_folder(environ)
+    return home / ".cache" / "lakelogic" if home is not None else spare_cache()
+
+
+def spare_cache() -> Path:
+    """Where caches live for a user that has no folder of its own, or one that cannot be written to."""
+    return Path(tempfile.gettempdir()) / f"lakelogic-{os.getuid()}"
+
+
+def home_folder(environ: Mapping[str, str]) -> Path | None:
+    """The user's folder; None for a user that the system does not know, as there are in containers."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+    return Path(home) if home != "~" else None
 
 
 def _path(given: Mapping[str, str], name: str) -> Path | None:

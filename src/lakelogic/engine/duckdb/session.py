@@ -18,6 +18,7 @@ from lakelogic.engine.duckdb.casts import CAST_MACROS, decimal_macros
 from lakelogic.engine.duckdb.functions import FUNCTION_MACROS
 from lakelogic.engine.local.calls import CALLS
 from lakelogic.engine.local.masking import mask_calls
+from lakelogic.storage.objects import missing_package
 
 _ARROW = {"VARCHAR": pa.string(), "BOOLEAN": pa.bool_()}
 _DECIMAL_CALL = re.compile(r"ll_(?:cast|from_text)_decimal_(\d+)_(\d+)", re.IGNORECASE)
@@ -45,8 +46,10 @@ class Session:
 
     def mount_stores(self) -> None:
         """Have addresses of object stores readable."""
-        from lakelogic.engine.duckdb.stores import Stores
-
+        try:
+            from lakelogic.engine.duckdb.stores import Stores
+        except ModuleNotFoundError as error:
+            raise missing_package("an object store", "fsspec") from error
         if not self._mounted:
             self.connection.register_filesystem(Stores())
             self._mounted = True
