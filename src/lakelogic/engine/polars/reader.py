@@ -19,6 +19,7 @@ from lakelogic.engine.local.read_database import inspect_database
 from lakelogic.engine.local.read_delta import dataset_of, masking_of, open_delta, read_delta
 from lakelogic.engine.local.spark_text import read_again
 from lakelogic.engine.local.text_source import TEXT_FORMATS, TextSource, text_names
+from lakelogic.engine.parquet_columns import ParquetColumns, read_columns
 from lakelogic.engine.polars.expressions import Compiler, Scope, ScopeColumn
 from lakelogic.engine.polars.files import scan_parquet
 from lakelogic.engine.polars.logic import condition
@@ -160,7 +161,16 @@ def _parquet(format_: str, paths: Sequence[str]) -> Rows:
         raise CapabilityError(f"the Polars engine cannot read format `{format_}` from files", hint="use engine: spark")
     if not paths:
         raise RunError("there is no file to read")
-    return _together([_stamped(rows_of(scan_parquet(path)), path) for path in paths])
+    return _together([_stamped(rows_of(_as_spark(file)), file.path) for file in read_columns(paths)])
+
+
+def _as_spark(file: ParquetColumns) -> pl.LazyFrame:
+    """A file with the types that its footer says; Polars follows what the writer held in memory."""
+    frame = scan_parquet(file.path)
+    found = frame.collect_schema()
+    dates = [pl.col(name).cast(pl.Date) for name in sorted(file.dates) if found[name] != pl.Date]
+    instants = [pl.col(name).dt.replace_time_zone("UTC") for name in sorted(file.instants)]
+    return frame.with_columns([*dates, *instants]) if dates or instants else frame
 
 
 def _together(parts: Sequence[Rows]) -> Rows:
