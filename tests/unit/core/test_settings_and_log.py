@@ -133,6 +133,9 @@ def test_how_long_the_run_log_is_kept_is_a_number_of_days() -> None:
 
 def test_how_many_files_a_batch_reads_is_a_number_or_all() -> None:
     assert read_settings({}).max_files_per_batch is None
+    assert read_settings({"LAKELOGIC_DUCKDB_MEMORY": "1.5 GB"}).duckdb_memory == "1.5 GB"
+    with pytest.raises(RunError, match="LAKELOGIC_DUCKDB_MEMORY"):
+        read_settings({"LAKELOGIC_DUCKDB_MEMORY": "2GB'; ATTACH 'x'"})
     assert read_settings({"LAKELOGIC_MAX_FILES_PER_BATCH": "500"}).max_files_per_batch == 500
     with pytest.raises(RunError, match="LAKELOGIC_MAX_FILES_PER_BATCH"):
         read_settings({"LAKELOGIC_MAX_FILES_PER_BATCH": "many"})
