@@ -115,7 +115,9 @@ def test_a_file_that_is_no_parquet_is_named(tmp_path: Path, engine: str, content
     (tmp_path / "in").mkdir()
     pq.write_table(of(pa.string(), "x"), tmp_path / "in" / "good.parquet")
     (tmp_path / "in" / "half.parquet").write_bytes(content)
-    with pytest.raises(LakeLogicError, match=r"LL423 .*half\.parquet` is no Parquet file, or a damaged one") as caught:
+    with pytest.raises(
+        LakeLogicError, match=r"LL423 .*half\.parquet` is not a Parquet file, or a damaged one"
+    ) as caught:
         run(tmp_path, engine)
     assert "secret" not in str(caught.value)
 

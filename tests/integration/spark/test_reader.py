@@ -359,5 +359,5 @@ def test_parquet_files_that_do_not_go_together_or_are_damaged_are_named(
     with pytest.raises(RunError, match=r"column `v` is `long` in .*a\.parquet` and `string` in .*b\.parquet"):
         inspect_source(spark_session, ReadSpec("parquet"), slice_of(tmp_path / "a.parquet", tmp_path / "b.parquet"))
     (tmp_path / "half.parquet").write_bytes(b"PAR1 a secret")
-    with pytest.raises(RunError, match=r"half\.parquet` is no Parquet file, or a damaged one"):
+    with pytest.raises(RunError, match=r"half\.parquet` is not a Parquet file, or a damaged one"):
         inspect_source(spark_session, ReadSpec("parquet"), slice_of(tmp_path / "half.parquet"))

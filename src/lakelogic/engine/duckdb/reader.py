@@ -6,25 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from lakelogic.core.errors import CapabilityError, PlanError, RunError
 from lakelogic.core.slices import RUN_ID_COLUMN, DatabaseSlice, FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
 from lakelogic.engine.duckdb.read_database import read_database
 from lakelogic.engine.duckdb.relations import Relations
 from lakelogic.engine.duckdb.types import literal, quote, readable, refuse_equal_names, text_columns, to_columns
+from lakelogic.engine.file_columns import ParquetColumns, read_columns
 from lakelogic.engine.local.frames import arrow_of
 from lakelogic.engine.local.lines import local_path
 from lakelogic.engine.local.options import parse_options
+from lakelogic.engine.local.orc_files import open_orc
 from lakelogic.engine.local.places import filled_files, guess_format, list_files, visible_names
 from lakelogic.engine.local.read_database import inspect_database
 from lakelogic.engine.local.read_delta import dataset_of, masking_of, open_delta, read_delta
 from lakelogic.engine.local.text_source import TEXT_FORMATS, TextSource, text_names
-from lakelogic.engine.parquet_columns import ParquetColumns, read_columns
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.plan.model import HIDDEN_PREFIX, MALFORMED_COLUMN, SOURCE_COLUMN, LinkRead, SourceFacts
 from lakelogic.storage.address import is_remote
-from lakelogic.storage.tables import arrow_place
 
 _FEW_FILES = 100  # each is a SELECT of its own, which DuckDB binds anew wherever a view of them is used
 
@@ -142,7 +141,7 @@ def _typed_files(relations: Relations, format_: str, paths: Sequence[str]) -> st
         refuse_equal_names([file.names for file in files])
         parts = [_stamped(relations, _parquet(file), file.path) for file in files]
     elif format_ == "orc":
-        found = [_orc(path) for path in paths]
+        found = open_orc(paths)
         refuse_equal_names([each.schema.names for each in found])
         rows = [f"SELECT * FROM {relations.register(each)}" for each in found]
         parts = [_stamped(relations, sql, path) for sql, path in zip(rows, paths, strict=True)]
@@ -156,11 +155,6 @@ def _parquet(file: ParquetColumns) -> str:
     moments = ", ".join(f"CAST({quote(name)} AS TIMESTAMPTZ) AS {quote(name)}" for name in sorted(file.instants))
     chosen = f"* REPLACE ({moments})" if moments else "*"
     return f"SELECT {chosen} FROM read_parquet({literal(place)}, hive_partitioning = false)"
-
-
-def _orc(path: str) -> ds.Dataset:
-    disk, inside = arrow_place(path)
-    return ds.dataset(inside, format="orc", filesystem=disk)
 
 
 def _stamped(relations: Relations, rows: str, source: str) -> str:

@@ -13,8 +13,8 @@ from pyspark.sql import functions as sf
 from lakelogic.core.errors import PlanError, RunError
 from lakelogic.core.jvm import jvm_errors
 from lakelogic.core.slices import DatabaseSlice, FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
+from lakelogic.engine.file_columns import read_columns
 from lakelogic.engine.options import parse_csv_options, parse_encoding, parse_options
-from lakelogic.engine.parquet_columns import read_columns
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.engine.spark.lines import Source, read_text, union
 from lakelogic.engine.spark.paths import list_files, local_path

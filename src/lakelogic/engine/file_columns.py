@@ -1,4 +1,4 @@
-"""What the footers of Parquet files say of their columns, in Spark's words: every engine reads the same, or none does.
+"""What Parquet and ORC files say of their columns, in Spark's words: every engine reads the same, or none does.
 
 Each library has its own idea of an INT96, of a date that pandas wrote, of a decimal with fifty digits, and of files
 that disagree. What would give other values than Spark's is found here, before a row moves.
@@ -6,12 +6,14 @@ that disagree. What would give other values than Spark's is found here, before a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from lakelogic.core.errors import CapabilityError, RunError
+from lakelogic.storage.address import is_remote
 from lakelogic.storage.tables import open_parquet
 
 _is = pa.types
@@ -46,30 +48,50 @@ def read_columns(paths: Sequence[str], *, widen: bool = True) -> tuple[ParquetCo
     `widen`: a type and a wider one go together.
     """
     files = tuple(_of_file(path) for path in paths)
-    known: dict[str, tuple[str, str]] = {}
-    for file in files:
-        for name, word in file.words.items():
-            before, path = known.get(name, (word, file.path))
-            known[name] = _together(name, (before, path), (word, file.path), widen=widen), path
+    refuse_differences([(file.path, file.words) for file in files], widen=widen)
     return files
 
 
-def _of_file(path: str) -> ParquetColumns:
+def refuse_differences(files: Sequence[tuple[str, Mapping[str, str]]], *, widen: bool = True) -> None:
+    """Raise where a column has types in two files that do not go together; each file with its columns' words."""
+    known: dict[str, tuple[str, str]] = {}
+    for file, words in files:
+        for name, word in words.items():
+            before, path = known.get(name, (word, file))
+            known[name] = _together(name, (before, path), (word, file), widen=widen), path
+
+
+@contextmanager
+def unreadable_files(kind: str, path: str) -> Iterator[None]:
+    """Name the file that a library cannot read; none of its rows was looked at yet."""
     try:
-        with open_parquet(path) as parquet:
-            schema, physical = parquet.schema_arrow, parquet.schema
-            leaves = {physical.column(n).path for n in range(len(physical)) if _is_int96(physical.column(n))}
+        yield
+    except FileNotFoundError as error:
+        raise RunError(f"`{path}` is gone since it was listed", code="LL423", retryable=True) from error
     except (pa.ArrowException, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise RunError(f"`{path}` is gone since it was listed", code="LL423", retryable=True) from error
+        if isinstance(error, OSError) and (error.errno is not None or is_remote(path)):
+            raise RunError(
+                f"`{path}` cannot be read: {error.strerror or 'no answer'}", code="LL423", retryable=True
+            ) from error
         raise RunError(
-            f"`{path}` is no Parquet file, or a damaged one", code="LL423", hint="write it again, or take it away"
+            f"`{path}` is not {kind} file, or a damaged one", code="LL423", hint="write it again, or take it away"
         ) from error
+
+
+def words_of(schema: pa.Schema) -> dict[str, str]:
+    """Spark's word for the type of each column."""
+    return {column.name: _word(column.type) for column in schema}
+
+
+def _of_file(path: str) -> ParquetColumns:
+    with unreadable_files("a Parquet", path), open_parquet(path) as parquet:
+        schema, physical = parquet.schema_arrow, parquet.schema
+        leaves = {physical.column(n).path for n in range(len(physical)) if _is_int96(physical.column(n))}
     names = tuple(schema.names)
     nested = sorted(leaf for leaf in leaves if leaf not in names)
     if nested:
         raise CapabilityError(f"`{nested[0]}` of `{path}` is an INT96 in a nested value", hint="use engine: spark")
-    words = {column.name: "timestamp" if column.name in leaves else _word(column.type) for column in schema}
+    words = {**words_of(schema), **dict.fromkeys(leaves, "timestamp")}
     _refuse_wide_decimals(words, path)
     dates = frozenset(column.name for column in schema if _is.is_date(column.type))
     return ParquetColumns(path, words, names, frozenset(leaves), dates)
