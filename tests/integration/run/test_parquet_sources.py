@@ -140,3 +140,8 @@ def test_polars_tells_names_apart_by_case(tmp_path: Path) -> None:
     table = pa.table({"id": [1], "ID": [2], "v": [3]})
     model = "model: { fields: [{ name: id, type: long }, { name: v, type: long }] }\n"
     assert load(tmp_path, "polars", table, model=model) == {"id": [1], "v": [3]}
+
+
+def test_more_than_a_thousand_columns(tmp_path: Path, engine: str) -> None:
+    table = pa.table({"id": [1], **{f"c{number}": [number] for number in range(1_100)}})
+    assert load(tmp_path, engine, table)["c1099"] == [1_099]
