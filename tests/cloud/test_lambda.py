@@ -46,3 +46,15 @@ def test_each_file_of_an_event_is_loaded_once_however_often_the_event_comes(esta
     ]
     assert [each["status"] for each in handler(event)["files"]] == ["no_new_data", "no_new_data"]
     assert sum(estate.rows("orders").values()) == 4
+
+
+def test_only_the_temporary_folder_can_be_written_to(
+    estate: Estate, handler: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, "/proc/no/such/place")
+    write_file(f"{estate.root}/landing/a+b%20c.csv", FIRST.encode())
+    event = _event(estate, "a%2Bb%2520c.csv")  # as S3 writes this key
+    assert [(each["status"], each["accepted"]) for each in handler(event)["files"]] == [("succeeded", 2)]
+    assert [each["status"] for each in handler(event)["files"]] == ["no_new_data"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +38,7 @@ class Settings:
     log_level: LogLevel = "INFO"
     run_log_days: int = RUN_LOG_DAYS  # how long `maintain` keeps the rows of the run log; 0: for ever
     max_files_per_batch: int | None = None  # None: all that are new
+    duckdb_memory: str | None = None  # None: most of what there is
 
 
 # Every variable that is read, with what it does: `lakelogic doctor` and the docs print this.
@@ -54,6 +57,7 @@ VARIABLES: Final[Mapping[str, str]] = {
     "LAKELOGIC_LOG_LEVEL": "DEBUG, INFO, WARNING or ERROR",
     "LAKELOGIC_RUN_LOG_DAYS": "how many days `maintain` keeps the rows of the run log (default: 400; 0: for ever)",
     "LAKELOGIC_MAX_FILES_PER_BATCH": "how many new files one batch reads at most (default: all)",
+    "LAKELOGIC_DUCKDB_MEMORY": "what DuckDB may hold before it writes to disk, such as 2GB (default: most of it)",
 }
 
 
@@ -76,13 +80,27 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         log_level=_log_level(given),
         run_log_days=_whole_number(given, "LAKELOGIC_RUN_LOG_DAYS", RUN_LOG_DAYS),
         max_files_per_batch=_whole_number(given, "LAKELOGIC_MAX_FILES_PER_BATCH", 0) or None,
+        duckdb_memory=_size(given, "LAKELOGIC_DUCKDB_MEMORY"),
     )
 
 
 def user_cache(environ: Mapping[str, str]) -> Path:
     """The folder where this user's caches of LakeLogic live."""
-    base = environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path(environ.get("HOME") or "~").expanduser() / ".cache") / "lakelogic"
+    if base := environ.get("XDG_CACHE_HOME"):
+        return Path(base) / "lakelogic"
+    home = home_folder(environ)
+    return home / ".cache" / "lakelogic" if home is not None else spare_cache()
+
+
+def spare_cache() -> Path:
+    """Where caches live for a user that has no folder of its own, or one that cannot be written to."""
+    return Path(tempfile.gettempdir()) / f"lakelogic-{os.getuid()}"
+
+
+def home_folder(environ: Mapping[str, str]) -> Path | None:
+    """The user's folder; None for a user that the system does not know, as there are in containers."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+    return Path(home) if home != "~" else None
 
 
 def _path(given: Mapping[str, str], name: str) -> Path | None:
@@ -108,6 +126,13 @@ def _choice(given: Mapping[str, str], name: str, choices: tuple[str, ...]) -> st
 def _log_level(given: Mapping[str, str]) -> LogLevel:
     level = _choice(given, "LAKELOGIC_LOG_LEVEL", get_args(LogLevel))
     return cast(LogLevel, level) if level else "INFO"
+
+
+def _size(given: Mapping[str, str], name: str) -> str | None:
+    text = given.get(name)
+    if text is not None and not re.fullmatch(r"[0-9]+(\.[0-9]+)? ?[KMGT]i?B", text.strip(), re.IGNORECASE):
+        raise RunError(f"{name} is `{text}`", hint="a number with MB or GB, such as 2GB", code="LL490")
+    return text.strip() if text is not None else None
 
 
 def _whole_number(given: Mapping[str, str], name: str, default: int) -> int:

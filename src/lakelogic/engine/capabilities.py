@@ -12,7 +12,7 @@ GAPS: Mapping[str, tuple[str, ...]] = {
         "histories (scd2) with columns of type array or map; Debezium with unknown_fields: quarantine",
         "Kafka, XML, Avro, catalogs of tables, column mapping",
         "CSV records that span lines in files with a quote out of place, or with separators of several letters",
-        "regular expressions with lookaround, back references or possessive quantifiers",
+        "regular expressions with scripts, blocks, flags such as (?x), or lookbehind of changing length",
         "text and order of nested values; posexplode and inline; functions that are not in its tables",
     ),
     "polars": (
@@ -20,7 +20,7 @@ GAPS: Mapping[str, tuple[str, ...]] = {
         "histories (scd2) with columns of type array or map; Debezium with unknown_fields: quarantine",
         "Kafka, XML, Avro, catalogs of tables, column mapping, columns of type map",
         "CSV records that span lines in files with a quote out of place, or with separators of several letters",
-        "regular expressions with lookaround, back references, possessive quantifiers or \\B",
+        "regular expressions with scripts, blocks, flags such as (?x), or lookbehind of changing length",
         "text of nested values; aggregate() of an array; functions that are not in its tables",
         "subqueries in ON, of several columns, or tied to a row two queries away; window frames by value or to the end",
     ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -18,7 +19,7 @@ from itertools import groupby, islice
 from loguru import logger
 
 from lakelogic.core.errors import RunError
-from lakelogic.core.settings import user_cache
+from lakelogic.core.settings import spare_cache, user_cache
 from lakelogic.core.slices import SourceFile
 from lakelogic.storage.address import is_remote
 
@@ -57,7 +58,25 @@ def index_folder(control: str) -> str:
     if not is_remote(control):
         return control
     name = blake2b(control.rstrip("/").encode(), digest_size=16).hexdigest()
-    return os.path.join(user_cache(os.environ), "known_files", name)
+    return os.path.join(_cache(), "known_files", name)
+
+
+def _cache() -> str:
+    """The user's cache, or a spare one: a function on AWS Lambda can write nowhere but to the temporary folder."""
+    usual, spare = str(user_cache(os.environ)), str(spare_cache())
+    if _can_be_used(usual):
+        return usual
+    # A folder that somebody else made there could hold an index that says that files were read.
+    return spare if _can_be_used(spare) else tempfile.mkdtemp(prefix="lakelogic-")
+
+
+def _can_be_used(folder: str) -> bool:
+    """Whether a folder is there, or can be made, is this user's and can be written to."""
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        return os.stat(folder).st_uid == os.getuid() and os.access(folder, os.W_OK)
+    except OSError:
+        return False
 
 
 class KnownFiles:

@@ -150,6 +150,13 @@ def _walk_folder(root: str, leaves_out: Callable[[str], bool]) -> Iterator[tuple
             entries = os.scandir(os.path.join(root, below) if below else root)
         except FileNotFoundError:
             continue  # cleaned up since its parent was listed
+        except PermissionError as error:
+            # Left out, its rows would be missing and nobody would know.
+            raise RunError(
+                f"the folder `{os.path.join(root, below)}` of the source cannot be read: {error.strerror}",
+                code="LL430",
+                hint="check its permissions",
+            ) from error
         with entries:
             for entry in entries:
                 if not _is_data(entry.name):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from configparser import ConfigParser, Error
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from lakelogic.core.settings import home_folder
 
 _ELSEWHERE = {
     "role_arn": "takes on a role",
@@ -43,18 +46,21 @@ def find_profile(environ: Mapping[str, str], wanted: str | None) -> Profile | No
     """The profile that was asked for, else `default`; None where there is none and nobody asked."""
     name = wanted or environ.get("AWS_PROFILE") or "default"
     named = bool(wanted or environ.get("AWS_PROFILE"))
-    home = Path(environ.get("HOME") or "~").expanduser() / ".aws"
-    config = _read(environ.get("AWS_CONFIG_FILE"), home / "config")
-    keys = _read(environ.get("AWS_SHARED_CREDENTIALS_FILE"), home / "credentials")
+    home = home_folder(environ)
+    config = _read(environ.get("AWS_CONFIG_FILE"), home, "config")
+    keys = _read(environ.get("AWS_SHARED_CREDENTIALS_FILE"), home, "credentials")
     section = name if name == "default" else f"profile {name}"
     values = {**_section(config, section), **_section(keys, name)}
     return Profile(name, named, values) if values or named else None
 
 
-def _read(given: str | None, usual: Path) -> ConfigParser:
+def _read(given: str | None, home: Path | None, name: str) -> ConfigParser:
+    file = os.path.expanduser(given) if given else home and home / ".aws" / name
+    if file is None:
+        return ConfigParser()
     parser = ConfigParser(interpolation=None, default_section="no section stands for all")
     try:
-        parser.read_string((Path(given).expanduser() if given else usual).read_text(encoding="utf-8"))
+        parser.read_string(Path(file).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, Error):
         # A file that cannot be read has no profiles; the error that follows says which one was looked for.
         return ConfigParser()

@@ -7,9 +7,9 @@ service account of the machine.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from lakelogic.core.secrets import Secret
+from lakelogic.core.settings import home_folder
 from lakelogic.storage.address import Address
 from lakelogic.storage.credentials import Credentials, Given, is_set, plain, text
 
@@ -30,9 +30,9 @@ def resolve_google(address: Address, given: Given, environ: Mapping[str, str]) -
     if file := environ.get(_VARIABLE):
         return _with_file(file, _VARIABLE, tried, endpoint)
     tried.append(f"{_VARIABLE} is not set")
-    home = Path(environ.get("HOME") or "~").expanduser()
-    usual = home / ".config" / "gcloud" / "application_default_credentials.json"
-    if usual.is_file():
+    home = home_folder(environ)
+    usual = home / ".config" / "gcloud" / "application_default_credentials.json" if home is not None else None
+    if usual is not None and usual.is_file():
         hadoop = {**_FILE_SYSTEM, "fs.gs.auth.type": "APPLICATION_DEFAULT"}
         options = {**endpoint, "google_application_credentials": str(usual)}
         return Credentials("the file of `gcloud auth application-default login`", tuple(tried), options, hadoop)

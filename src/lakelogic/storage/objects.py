@@ -37,11 +37,7 @@ def _make_store(address: Address, options: dict[str, str], *, patient: bool) -> 
     try:
         from obstore.store import AzureStore, GCSStore, S3Store
     except ModuleNotFoundError as error:
-        raise RunError(
-            f"`{address.root}` needs the package `obstore`, which is not installed",
-            hint="pip install 'lakelogic[cloud]'",
-            code="LL475",
-        ) from error
+        raise missing_package(f"`{address.root}`", "obstore") from error
     classes = {"s3": S3Store, "gs": GCSStore, "azure": AzureStore}
     allow_http = options.pop("aws_allow_http", "false") == "true"
     client: dict[str, Any] = {**_CLIENT, "allow_http": allow_http}
@@ -49,6 +45,22 @@ def _make_store(address: Address, options: dict[str, str], *, patient: bool) -> 
     if not patient:
         client["timeout"] = "10s"
     return classes[address.cloud](address.bucket, config=options, client_options=client, retry_config=retries)
+
+
+def _library(path: str) -> Any:
+    try:
+        import obstore
+    except ModuleNotFoundError as error:
+        raise missing_package(f"`{parse_address(path).root}`", "obstore") from error
+    return obstore
+
+
+def missing_package(who: str, package: str) -> RunError:
+    return RunError(
+        f"{who} needs the package `{package}`, which is not installed",
+        hint="pip install 'lakelogic[cloud]'",
+        code="LL475",
+    )
 
 
 @contextmanager
@@ -105,7 +117,7 @@ def check_access(paths: Iterable[str]) -> None:
 
 def find_object(path: str) -> Any | None:
     """What a store says of one object; None where there is none."""
-    import obstore
+    obstore = _library(path)
     from obstore.exceptions import NotFoundError
 
     address = parse_address(path)
@@ -120,7 +132,7 @@ def find_object(path: str) -> Any | None:
 
 def list_objects(path: str) -> Iterator[Any]:
     """All objects below a folder, page by page, in the order of their keys."""
-    import obstore
+    obstore = _library(path)
 
     address = parse_address(path)
     with store_errors(path):
@@ -130,7 +142,7 @@ def list_objects(path: str) -> Iterator[Any]:
 
 def list_level(path: str) -> tuple[list[str], list[Any]]:
     """The folders and the objects directly in a folder."""
-    import obstore
+    obstore = _library(path)
 
     address = parse_address(path)
     with store_errors(path):
@@ -140,7 +152,7 @@ def list_level(path: str) -> tuple[list[str], list[Any]]:
 
 def read_object(path: str) -> tuple[bytes, Tag] | None:
     """An object whole, with its tag; None where there is none."""
-    import obstore
+    obstore = _library(path)
     from obstore.exceptions import NotFoundError
 
     address = parse_address(path)
@@ -156,7 +168,7 @@ def write_object(
     path: str, data: bytes | BinaryIO, *, over: Literal["anything", "nothing"] | Tag = "anything"
 ) -> Tag | None:
     """Put an object; over `nothing`, or over exactly the version of a tag, else None and nothing was written."""
-    import obstore
+    obstore = _library(path)
     from obstore.exceptions import AlreadyExistsError, NotFoundError, PreconditionError
 
     address = parse_address(path)
@@ -177,7 +189,7 @@ def _tag(meta: Any) -> Tag:
 
 def delete_objects(path: str, keys: Iterable[str]) -> None:
     """Remove objects of a path's bucket; those that are gone already are no error."""
-    import obstore
+    obstore = _library(path)
     from obstore.exceptions import NotFoundError
 
     wanted = list(keys)
@@ -192,7 +204,7 @@ def delete_objects(path: str, keys: Iterable[str]) -> None:
 
 def copy_object(path: str, source_key: str, target_key: str) -> None:
     """Copy an object within a path's bucket."""
-    import obstore
+    obstore = _library(path)
 
     with store_errors(path):
         obstore.copy(open_store(parse_address(path)), source_key, target_key)
@@ -200,7 +212,7 @@ def copy_object(path: str, source_key: str, target_key: str) -> None:
 
 def open_object(path: str) -> BinaryIO:
     """An object as a stream from its begin; one request, whatever its size."""
-    import obstore
+    obstore = _library(path)
     from obstore.exceptions import NotFoundError
 
     address = parse_address(path)

@@ -110,6 +110,19 @@ def plan_evolution(table: DeltaTable, shape: TableShape) -> Evolution:
     return Evolution(missing, find_widened(table, shape))
 
 
+def refuse_equal_names(columns: Iterable[Column]) -> None:
+    """Raise where two columns of a batch have names that a table takes for one."""
+    spelled: dict[str, str] = {}
+    for column in columns:
+        before = spelled.setdefault(column.name.lower(), column.name)
+        if before != column.name:
+            raise PlanError(
+                f"the columns `{before}` and `{column.name}` of the batch would be one in the table",
+                code="LL332",
+                hint="Delta does not tell upper from lower case in names; rename or drop one of them",
+            )
+
+
 def find_widened(table: DeltaTable, shape: TableShape) -> tuple[str, ...]:
     """Columns whose type in the batch takes every value that the table's type has, and more."""
     fields = {field.name: field for field in table.schema().fields}

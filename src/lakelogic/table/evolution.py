@@ -10,7 +10,7 @@ from lakelogic.core.errors import CapabilityError, PlanError
 from lakelogic.core.events import Event
 from lakelogic.plan.types import type_name
 from lakelogic.plan.writes import Write, WriteAppend, WriteOverwrite, WriteOverwritePartitions, WriteReplace
-from lakelogic.table.delta_schema import Evolution, plan_evolution
+from lakelogic.table.delta_schema import Evolution, plan_evolution, refuse_equal_names
 from lakelogic.table.obstacles import adoption_obstacle, refuse_append_only
 from lakelogic.table.protocol import EvolutionPolicy, TableShape
 
@@ -22,6 +22,7 @@ def check_evolution(
     table: DeltaTable | None, write: Write, shape: TableShape, policy: EvolutionPolicy
 ) -> tuple[Event, ...]:
     """Raise PlanError where a table cannot take a batch or must not change for it; else say what will change."""
+    refuse_equal_names(shape.columns)
     if table is None:
         return ()
     evolution = plan_evolution(table, shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -90,6 +91,37 @@ print(json.dumps([loaded, engines, counts.read, counts.accepted, counts.quaranti
 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == [[], [], 4, 2, 2]
+
+
+def test_an_address_without_the_packages_for_stores_names_the_extra(folder: Path) -> None:
+    code = """
+import lakelogic
+for engine in ("duckdb", "polars"):
+    try:
+        lakelogic.DataProcessor("contract.yaml", engine=engine).run_source("s3://b/one.csv")
+    except lakelogic.RunError as error:
+        print(error.problem.code, error.problem.hint)
+"""
+    done = run_without({"fsspec", "obstore"}, code, folder)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["LL475 pip install 'lakelogic[cloud]'"] * 2
+
+
+def test_functions_that_start_at_once_all_load_their_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    function = _azure_function(folder, monkeypatch)
+    names = [f"file {n}+%20.csv" for n in range(4)]
+    for n, name in enumerate(names):
+        (folder / "landing" / name).write_text(f"id,email,amount\n{n},a@b,1\n", encoding="utf-8")
+    events = [SimpleNamespace(name=f"landing-container/landing/{name}", length=1) for name in names]
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(function.load_blob, [*events, *events]))
+
+    from deltalake import DeltaTable
+
+    rows = DeltaTable(folder / "out" / "orders").to_pyarrow_table().to_pylist()
+    assert sorted(row["id"] for row in rows) == [0, 1, 2, 3]
 
 
 def test_the_azure_function_loads_a_blob_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 
-from lakelogic.core.errors import CapabilityError, PlanError
+from lakelogic.core.errors import CapabilityError, PlanError, RunError
 from lakelogic.core.slices import RUN_ID_COLUMN, FileSlice, FrameSlice, TableSlice
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.engine.spark.reader import inspect_source, read_source
@@ -348,3 +349,15 @@ def _ids(spark: Any, slice_: TableSlice) -> list[int]:
     rows, count = rows_of(spark, ReadSpec("delta", columns=("id",)), slice_)
     assert count == len(rows)
     return sorted(row["id"] for row in rows)
+
+
+def test_parquet_files_that_do_not_go_together_or_are_damaged_are_named(
+    spark_session: Any, tmp_path: Path, slice_of: Slices
+) -> None:
+    for name, value in (("a", 1), ("b", "a secret")):
+        pq.write_table(pa.table({"v": [value]}), tmp_path / f"{name}.parquet")
+    with pytest.raises(RunError, match=r"column `v` is `long` in .*a\.parquet` and `string` in .*b\.parquet"):
+        inspect_source(spark_session, ReadSpec("parquet"), slice_of(tmp_path / "a.parquet", tmp_path / "b.parquet"))
+    (tmp_path / "half.parquet").write_bytes(b"PAR1 a secret")
+    with pytest.raises(RunError, match=r"half\.parquet` is not a Parquet file, or a damaged one"):
+        inspect_source(spark_session, ReadSpec("parquet"), slice_of(tmp_path / "half.parquet"))

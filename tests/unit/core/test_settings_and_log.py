@@ -14,7 +14,7 @@ from loguru import logger
 from lakelogic.core.errors import RunError
 from lakelogic.core.log import configure_log
 from lakelogic.core.redaction import redact, remember_secret
-from lakelogic.core.settings import VARIABLES, Settings, read_settings
+from lakelogic.core.settings import VARIABLES, Settings, home_folder, read_settings
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +26,14 @@ def _restore_log() -> Iterator[None]:
 def test_an_empty_environment_gives_defaults() -> None:
     settings = read_settings({"HOME": "/h"})
     assert settings == Settings(jars=Path("/h/.cache/lakelogic/jars"))
+
+
+def test_a_user_whom_the_system_does_not_know_has_caches_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)  # what it answers for a user without an entry
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert home_folder({}) is None
+    assert read_settings({}).jars.is_relative_to(tmp_path)
 
 
 def test_each_variable_lands_in_its_field() -> None:
@@ -125,6 +133,9 @@ def test_how_long_the_run_log_is_kept_is_a_number_of_days() -> None:
 
 def test_how_many_files_a_batch_reads_is_a_number_or_all() -> None:
     assert read_settings({}).max_files_per_batch is None
+    assert read_settings({"LAKELOGIC_DUCKDB_MEMORY": "1.5 GB"}).duckdb_memory == "1.5 GB"
+    with pytest.raises(RunError, match="LAKELOGIC_DUCKDB_MEMORY"):
+        read_settings({"LAKELOGIC_DUCKDB_MEMORY": "2GB'; ATTACH 'x'"})
     assert read_settings({"LAKELOGIC_MAX_FILES_PER_BATCH": "500"}).max_files_per_batch == 500
     with pytest.raises(RunError, match="LAKELOGIC_MAX_FILES_PER_BATCH"):
         read_settings({"LAKELOGIC_MAX_FILES_PER_BATCH": "many"})

@@ -122,3 +122,28 @@ def test_what_is_unread_is_what_no_batch_has(
             assert {found for found, _ in unread(folder, *everything)} == set(everything) - read
     if read:
         assert {found for found, _ in unread(folder, *everything)} == set(everything) - read
+
+
+def test_an_index_of_a_store_lies_where_the_user_can_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    control = "s3://lake/_lakelogic/orders"
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert known_files.index_folder(control).startswith(str(tmp_path / "cache"))
+
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/no/such/place")  # as on AWS Lambda, where the home folder is not there
+    (tmp_path / "scratch").mkdir()
+    found = known_files.index_folder(control)
+    assert found.startswith(str(tmp_path / "scratch"))
+    assert known_files.index_folder(control) == found
+
+
+def test_an_index_that_somebody_else_could_have_planted_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/no/such/place")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    mine = known_files.index_folder("s3://lake/_lakelogic/orders")
+    monkeypatch.setattr("os.getuid", lambda: 4242)  # to whom the folder, made again under this name, does not belong
+    (tmp_path / "lakelogic-4242").mkdir()
+    theirs = known_files.index_folder("s3://lake/_lakelogic/orders")
+    assert theirs != mine and not theirs.startswith(str(tmp_path / "lakelogic-4242"))

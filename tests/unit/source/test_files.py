@@ -95,6 +95,19 @@ def test_a_folder_that_goes_away_while_it_is_listed_is_no_error(landing: Path) -
     assert str(landing / "_day=2" / "e.csv") in found
 
 
+def test_a_folder_that_cannot_be_read_is_an_error(landing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = os.scandir
+
+    def refusing(path: str) -> object:
+        if path.endswith("er"):
+            raise PermissionError(13, "Permission denied", path)
+        return scan(path)
+
+    monkeypatch.setattr("os.scandir", refusing)
+    with pytest.raises(RunError, match="deep/er` of the source cannot be read: Permission denied"):
+        list_files(str(landing))
+
+
 def test_a_missing_path_names_near_misses(landing: Path) -> None:
     with pytest.raises(RunError, match="does not exist") as caught:
         list_files(str(landing.parent / "landin"))

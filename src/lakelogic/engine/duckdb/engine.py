@@ -37,8 +37,8 @@ class DuckDbEngine:
 
     name = "duckdb"
 
-    def __init__(self, keys: MaskKeys) -> None:
-        self._session = Session(keys)
+    def __init__(self, keys: MaskKeys, memory: str | None = None) -> None:
+        self._session = Session(keys, memory)
 
     @classmethod
     def open(cls, options: EngineOptions) -> DuckDbEngine:
@@ -47,7 +47,7 @@ class DuckDbEngine:
             raise CapabilityError(
                 f"engine `duckdb` has no use for `{given[0]}`", hint="leave it out, or use engine: spark"
             )
-        return cls(options.keys)
+        return cls(options.keys, options.settings.duckdb_memory)
 
     def reach(self, paths: Sequence[str]) -> None:
         if any(is_remote(path) for path in paths):

@@ -13,6 +13,7 @@ from lakelogic.engine.local.failures import HINT, STOPPED
 # These speak of names, types and paths; all others may quote a row's values.
 _ABOUT_THE_QUERY = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
 _ABOUT_STORAGE = (duckdb.IOException, duckdb.OutOfMemoryException)
+_MEMORY_HINT = "give it more memory (LAKELOGIC_DUCKDB_MEMORY), or read fewer files at once (--max-files-per-batch)"
 _REFUSAL = "the DuckDB engine cannot compute "
 
 
@@ -36,5 +37,6 @@ def _translate(error: duckdb.Error, doing: str) -> LakeLogicError:
     if isinstance(error, _ABOUT_THE_QUERY):
         return CapabilityError(f"DuckDB refused {doing}: {first[:400]}", hint="use engine: spark")
     if isinstance(error, _ABOUT_STORAGE):
-        return RunError(f"DuckDB failed while {doing}: {first[:400]}", code="LL488")
+        hint = _MEMORY_HINT if isinstance(error, duckdb.OutOfMemoryException) else None
+        return RunError(f"DuckDB failed while {doing}: {first[:400]}", code="LL488", hint=hint)
     return RunError(f"DuckDB failed while {doing}: {type(error).__name__}", code="LL488")

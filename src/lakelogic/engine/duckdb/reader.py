@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from lakelogic.core.errors import CapabilityError, PlanError, RunError
 from lakelogic.core.slices import RUN_ID_COLUMN, DatabaseSlice, FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
 from lakelogic.engine.duckdb.read_database import read_database
 from lakelogic.engine.duckdb.relations import Relations
-from lakelogic.engine.duckdb.types import literal, quote, readable, text_columns, to_columns
+from lakelogic.engine.duckdb.types import literal, quote, readable, refuse_equal_names, text_columns, to_columns
+from lakelogic.engine.file_columns import ParquetColumns, read_columns
 from lakelogic.engine.local.frames import arrow_of
 from lakelogic.engine.local.lines import local_path
 from lakelogic.engine.local.options import parse_options
+from lakelogic.engine.local.orc_files import open_orc
 from lakelogic.engine.local.places import filled_files, guess_format, list_files, visible_names
 from lakelogic.engine.local.read_database import inspect_database
 from lakelogic.engine.local.read_delta import dataset_of, masking_of, open_delta, read_delta
@@ -23,7 +24,6 @@ from lakelogic.engine.local.text_source import TEXT_FORMATS, TextSource, keeps_r
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.plan.model import HIDDEN_PREFIX, MALFORMED_COLUMN, SOURCE_COLUMN, LinkRead, SourceFacts
 from lakelogic.storage.address import is_remote
-from lakelogic.storage.tables import arrow_place
 
 _FEW_FILES = 100  # each is a SELECT of its own, which DuckDB binds anew wherever a view of them is used
 
@@ -126,7 +126,9 @@ def _typed(relations: Relations, spec: ReadSpec, slice_: Slice) -> str:
             wanted = f" WHERE {RUN_ID_COLUMN} IN ({runs})" if runs else ""
             return _stamped(relations, f"SELECT * FROM {rows}{wanted}", slice_.path)
         case FrameSlice(frame):
-            return _stamped(relations, f"SELECT * FROM {relations.register(arrow_of(frame))}", "dataframe")
+            found = arrow_of(frame)
+            refuse_equal_names([found.schema.names])
+            return _stamped(relations, f"SELECT * FROM {relations.register(found)}", "dataframe")
         case FileSlice():
             return _typed_files(relations, spec.format, [file.path for file in slice_.files])
 
@@ -134,18 +136,25 @@ def _typed(relations: Relations, spec: ReadSpec, slice_: Slice) -> str:
 def _typed_files(relations: Relations, format_: str, paths: Sequence[str]) -> str:
     if not paths:
         raise RunError("there is no file to read")
-    parts = [_stamped(relations, _one_file(relations, format_, path), path) for path in paths]
+    if format_ == "parquet":
+        files = read_columns(paths)
+        refuse_equal_names([file.names for file in files])
+        parts = [_stamped(relations, _parquet(file), file.path) for file in files]
+    elif format_ == "orc":
+        found = open_orc(paths)
+        refuse_equal_names([each.schema.names for each in found])
+        rows = [f"SELECT * FROM {relations.register(each)}" for each in found]
+        parts = [_stamped(relations, sql, path) for sql, path in zip(rows, paths, strict=True)]
+    else:
+        raise CapabilityError(f"the DuckDB engine cannot read format `{format_}` from files", hint="use engine: spark")
     return " UNION ALL BY NAME ".join(parts)
 
 
-def _one_file(relations: Relations, format_: str, path: str) -> str:
-    if format_ == "parquet":
-        place = path if is_remote(path) else str(local_path(path))
-        return f"SELECT * FROM read_parquet({literal(place)}, hive_partitioning = false)"
-    if format_ == "orc":
-        disk, inside = arrow_place(path)
-        return f"SELECT * FROM {relations.register(ds.dataset(inside, format='orc', filesystem=disk))}"
-    raise CapabilityError(f"the DuckDB engine cannot read format `{format_}` from files", hint="use engine: spark")
+def _parquet(file: ParquetColumns) -> str:
+    place = file.path if is_remote(file.path) else str(local_path(file.path))
+    moments = ", ".join(f"CAST({quote(name)} AS TIMESTAMPTZ) AS {quote(name)}" for name in sorted(file.instants))
+    chosen = f"* REPLACE ({moments})" if moments else "*"
+    return f"SELECT {chosen} FROM read_parquet({literal(place)}, hive_partitioning = false)"
 
 
 def _stamped(relations: Relations, rows: str, source: str) -> str:

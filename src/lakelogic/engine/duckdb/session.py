@@ -18,8 +18,12 @@ from lakelogic.engine.duckdb.casts import CAST_MACROS, decimal_macros
 from lakelogic.engine.duckdb.functions import FUNCTION_MACROS
 from lakelogic.engine.local.calls import CALLS
 from lakelogic.engine.local.masking import mask_calls
+from lakelogic.storage.objects import missing_package
 
 _ARROW = {"VARCHAR": pa.string(), "BOOLEAN": pa.bool_(), "INTEGER": pa.int32(), "VARCHAR[]": pa.list_(pa.string())}
+_MIB = {"bytes": 2**-20, "KiB": 2**-10, "MiB": 1, "GiB": 2**10, "TiB": 2**20}
+_DEFAULT_SHARE, _LEAST_SHARE = 0.8, 0.4
+_OWN_MIB = 400  # Python, its libraries, and buffers of readers and writers that DuckDB does not count
 _DECIMAL_CALL = re.compile(r"ll_(?:cast|from_text)_decimal_(\d+)_(\d+)", re.IGNORECASE)
 _CALL = re.compile(r"\bll_\w+", re.IGNORECASE)
 _REFUSE = {"ll_refuse(what)": "error(concat('the DuckDB engine cannot compute ', what))"}
@@ -29,7 +33,7 @@ _MACROS = {head.split("(")[0]: (head, body) for head, body in {**_REFUSE, **CAST
 class Session:
     """A connection that knows which macros it has."""
 
-    def __init__(self, keys: MaskKeys) -> None:
+    def __init__(self, keys: MaskKeys, memory: str | None = None) -> None:
         self.connection = duckdb.connect(
             config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
         )
@@ -37,16 +41,26 @@ class Session:
         # What does not fit in memory is spilled here, not into the caller's working directory.
         self._spill = TemporaryDirectory(prefix="lakelogic-duckdb-")
         self.connection.execute(f"SET temp_directory = '{self._spill.name}'")
+        self.connection.execute(f"SET memory_limit = '{memory or self._usual_memory()}'")
         self.connection.execute("SET enable_progress_bar = false")
+        # Each column of a wide table makes an expression over all of them deeper; the stack must still hold it.
+        self.connection.execute("SET max_expression_depth = 3000")
         self._defined: set[str] = set()
         self._mounted = False
         for name, (function, takes, gives) in {**CALLS, **mask_calls(keys)}.items():
             self._register(name, function, takes, gives, pure=name not in {"LAKELOGIC_ENCRYPT"})
 
+    def _usual_memory(self) -> str:
+        """DuckDB takes four fifths of what the machine or the container has, as if this process held nothing else."""
+        found = str(self.connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0])
+        return f"{usual_memory_mib(found)}MiB"
+
     def mount_stores(self) -> None:
         """Have addresses of object stores readable."""
-        from lakelogic.engine.duckdb.stores import Stores
-
+        try:
+            from lakelogic.engine.duckdb.stores import Stores
+        except ModuleNotFoundError as error:
+            raise missing_package("an object store", "fsspec") from error
         if not self._mounted:
             self.connection.register_filesystem(Stores())
             self._mounted = True
@@ -88,6 +102,14 @@ class Session:
             name, _batched(function, len(takes), _ARROW[gives]), list(takes), gives,
             type=PythonUDFType.ARROW, null_handling=FunctionNullHandling.SPECIAL, side_effects=not pure,
         )  # fmt: skip
+
+
+def usual_memory_mib(default: str) -> int:
+    """What DuckDB may hold, by its own default; in small places less, or the kernel would kill us before it spills."""
+    number, unit = default.split()
+    limit = float(number) * _MIB[unit]
+    there = limit / _DEFAULT_SHARE
+    return round(max(min(limit, there - _OWN_MIB), there * _LEAST_SHARE))
 
 
 def _batched(function: Callable[..., object], count: int, gives: pa.DataType) -> Callable[..., pa.Array]:

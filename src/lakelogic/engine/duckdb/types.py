@@ -14,8 +14,9 @@ from lakelogic.plan.model import HIDDEN_PREFIX, Column
 _SPARK_READS = {
     "UTINYINT": "SMALLINT", "USMALLINT": "INTEGER", "UINTEGER": "BIGINT", "UBIGINT": "DECIMAL(20,0)",
     "HUGEINT": "DECIMAL(38,0)", "UUID": "VARCHAR", "JSON": "VARCHAR", "TIMESTAMP_S": "TIMESTAMP",
-    "TIMESTAMP_MS": "TIMESTAMP", "TIMESTAMP_NS": "TIMESTAMP", "\"NULL\"": "VARCHAR",
+    "TIMESTAMP_MS": "TIMESTAMP", "\"NULL\"": "VARCHAR",
 }  # fmt: skip
+_NANOSECONDS = {"TIMESTAMP_NS": "TIMESTAMP", "TIMESTAMPTZ_NS": "TIMESTAMPTZ"}
 _WORDS = {
     exp.DataType.Type.TIMESTAMP: "timestamp_ntz",
     exp.DataType.Type.TIMESTAMPTZ: "timestamp",
@@ -60,8 +61,29 @@ def readable(name: str, duck_type: str) -> str:
     """A source column in a type that the plan knows."""
     if duck_type.startswith("ENUM"):
         return f"CAST({quote(name)} AS VARCHAR) AS {quote(name)}"
+    if duck_type in _NANOSECONDS:
+        # A cast would round, which can move a moment into the next day; Spark's casts of texts cut.
+        value = f"make_timestamp(epoch_ns({quote(name)}) // 1000 - (epoch_ns({quote(name)}) % 1000 < 0)::INT)"
+        return f"CAST({value} AS {_NANOSECONDS[duck_type]}) AS {quote(name)}"
     wanted = _SPARK_READS.get(duck_type)
     return quote(name) if wanted is None else f"CAST({quote(name)} AS {wanted}) AS {quote(name)}"
+
+
+def refuse_equal_names(files: Sequence[Sequence[str]]) -> None:
+    """DuckDB takes `id` and `ID` for one: in one file it gives the second another name, in two it reads them as one."""
+    spelled: dict[str, str] = {}
+    for names in files:
+        own: set[str] = set()
+        for name in names:
+            if not name:
+                raise CapabilityError("the DuckDB engine cannot read a column without a name", hint="give it one")
+            before = spelled.setdefault(name.lower(), name)
+            if before != name or name in own:
+                raise CapabilityError(
+                    f"for DuckDB the columns `{before}` and `{name}` of the source are one",
+                    hint="rename one of them, or use engine: polars or spark",
+                )
+            own.add(name)
 
 
 def to_column(name: str, duck_type: str) -> Column:

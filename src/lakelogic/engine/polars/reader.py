@@ -12,8 +12,10 @@ import pyarrow.dataset as ds
 
 from lakelogic.core.errors import CapabilityError, PlanError, RunError
 from lakelogic.core.slices import RUN_ID_COLUMN, DatabaseSlice, FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
+from lakelogic.engine.file_columns import ParquetColumns, read_columns
 from lakelogic.engine.local.frames import arrow_of
 from lakelogic.engine.local.options import parse_options
+from lakelogic.engine.local.orc_files import open_orc
 from lakelogic.engine.local.places import filled_files, guess_format, list_files, visible_names
 from lakelogic.engine.local.read_database import inspect_database
 from lakelogic.engine.local.read_delta import dataset_of, masking_of, open_delta, read_delta
@@ -28,7 +30,6 @@ from lakelogic.engine.polars.rows import Rows
 from lakelogic.engine.polars.types import Type, readable, text_columns, to_columns
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.plan.model import HIDDEN_PREFIX, MALFORMED_COLUMN, SOURCE_COLUMN, LinkRead, SourceFacts
-from lakelogic.storage.tables import arrow_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,8 @@ def _types(spec: ReadSpec, slice_: Slice) -> dict[str, Type]:
             found = _frame(frame)
             return dict(found.types) if isinstance(found, Rows) else _arrow_types(found.schema)
         case FileSlice() if spec.format == "orc":
-            paths = [file.path for file in slice_.files]
-            return {name: type_ for path in paths for name, type_ in _arrow_types(_orc(path).schema).items()}
+            files = open_orc([file.path for file in slice_.files])
+            return dict(_together([_empty(file.schema) for file in files]).types)
         case FileSlice():
             return dict(_parquet(spec.format, [file.path for file in slice_.files]).types)
         case TopicSlice():
@@ -114,8 +115,9 @@ def _typed(relations: Relations, spec: ReadSpec, slice_: Slice) -> Rows:
             rows = found if isinstance(found, Rows) else _spilled(relations, found, spec)
             return _chosen(_stamped(rows, "dataframe"), spec)
         case FileSlice() if spec.format == "orc":
-            parts = [_stamped(_spilled(relations, _orc(f.path), spec), f.path) for f in slice_.files]
-            return _chosen(_together(parts), spec)
+            paths = [file.path for file in slice_.files]
+            opened = zip(paths, open_orc(paths), strict=True)
+            return _chosen(_together([_stamped(_spilled(relations, o, spec), path) for path, o in opened]), spec)
         case FileSlice():
             return _chosen(_parquet(spec.format, [file.path for file in slice_.files]), spec)
         case _:
@@ -150,9 +152,9 @@ def _spilled(relations: Relations, found: Any, spec: ReadSpec | None, more: Sequ
     return relations.spill(found)
 
 
-def _orc(path: str) -> ds.Dataset:
-    disk, inside = arrow_place(path)
-    return ds.dataset(inside, format="orc", filesystem=disk)
+def _empty(schema: pa.Schema) -> Rows:
+    types = _arrow_types(schema)
+    return Rows(pl.LazyFrame(schema=types), types)
 
 
 def _parquet(format_: str, paths: Sequence[str]) -> Rows:
@@ -160,7 +162,16 @@ def _parquet(format_: str, paths: Sequence[str]) -> Rows:
         raise CapabilityError(f"the Polars engine cannot read format `{format_}` from files", hint="use engine: spark")
     if not paths:
         raise RunError("there is no file to read")
-    return _together([_stamped(rows_of(scan_parquet(path)), path) for path in paths])
+    return _together([_stamped(rows_of(_as_spark(file)), file.path) for file in read_columns(paths)])
+
+
+def _as_spark(file: ParquetColumns) -> pl.LazyFrame:
+    """A file with the types that its footer says; Polars follows what the writer held in memory."""
+    frame = scan_parquet(file.path)
+    found = frame.collect_schema()
+    dates = [pl.col(name).cast(pl.Date) for name in sorted(file.dates) if found[name] != pl.Date]
+    instants = [pl.col(name).dt.replace_time_zone("UTC") for name in sorted(file.instants)]
+    return frame.with_columns([*dates, *instants]) if dates or instants else frame
 
 
 def _together(parts: Sequence[Rows]) -> Rows:
@@ -219,7 +230,7 @@ def _open_link(relations: Relations, link: LinkRead) -> Rows:
     if format_ in TEXT_FORMATS:
         return _text_link(relations, link, ReadSpec(format_, link.options, declared=link.columns), paths)
     if format_ == "orc":
-        return _together([_spilled(relations, _orc(path), None) for path in paths])
+        return _together([_spilled(relations, file, None) for file in open_orc(paths)])
     return _parquet(format_, paths)
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from lakelogic.core.errors import PlanError, RunError
+from lakelogic.core.jvm import jvm_errors
 from lakelogic.core.slices import DatabaseSlice, FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
+from lakelogic.engine.file_columns import read_columns
 from lakelogic.engine.options import parse_csv_options, parse_encoding, parse_options
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.engine.spark.lines import Source, read_text, union
@@ -58,9 +62,23 @@ def inspect_source(spark: SparkSession, spec: ReadSpec, slice_: Slice) -> Source
     if isinstance(slice_, TopicSlice):
         names = _topic_names(spark, spec, slice_)
         return SourceFacts(text_columns(_visible(names, spec)), text=True, records=spec.raw)
-    frame = _open_typed(spark, spec, slice_)
+    with _files_named(spec, slice_):
+        frame = _open_typed(spark, spec, slice_)
+        columns = to_columns(frame.schema)
     wanted = set(_visible(frame.columns, spec))
-    return SourceFacts(tuple(column for column in to_columns(frame.schema) if column.name in wanted), text=False)
+    return SourceFacts(tuple(column for column in columns if column.name in wanted), text=False)
+
+
+@contextmanager
+def _files_named(spec: ReadSpec, slice_: Slice) -> Iterator[None]:
+    """Say which Parquet file it is that Spark cannot read; its own error is a class of Java."""
+    try:
+        yield
+    except jvm_errors(PySparkException):
+        paths = [file.path for file in slice_.files] if isinstance(slice_, FileSlice) else []
+        if spec.format == "parquet" and all(local_path(path) is not None for path in paths):
+            read_columns(paths, widen=False)
+        raise
 
 
 def read_source(spark: SparkSession, spec: ReadSpec, slice_: Slice) -> Source:
