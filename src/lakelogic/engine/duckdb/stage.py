@@ -12,7 +12,7 @@ from sqlglot import exp
 from lakelogic.engine.duckdb.files import read_staged, write_files
 from lakelogic.engine.duckdb.reader import Read, read_link, read_source
 from lakelogic.engine.duckdb.relations import Relations
-from lakelogic.engine.duckdb.types import literal, quote, to_columns, typed_column
+from lakelogic.engine.duckdb.types import literal, quote, to_results, typed_column
 from lakelogic.engine.protocol import StageInput
 from lakelogic.plan.expressions import column
 from lakelogic.plan.files import Staged, StagedFile
@@ -44,7 +44,7 @@ def run_stage(
         rejected=_write_rejected(relations, last, place),
         counts={**counts, **skipped},
         observations=observe(relations, stage.observations, stage.observed_at or last),
-        columns=() if accepted else to_columns(relations.describe(f"SELECT * FROM {quote(last)}")),
+        columns=() if accepted else to_results(relations.describe(f"SELECT * FROM {quote(last)}")),
     )
 
 

@@ -96,6 +96,11 @@ def to_columns(described: Sequence[tuple[str, str]]) -> tuple[Column, ...]:
     return tuple(to_column(name, duck_type) for name, duck_type in described)
 
 
+def to_results(described: Sequence[tuple[str, str]]) -> tuple[Column, ...]:
+    """Columns of a query, in the types that a table would have them in."""
+    return to_columns([(name, _SPARK_READS.get(duck_type, duck_type)) for name, duck_type in described])
+
+
 def text_columns(names: Sequence[str]) -> tuple[Column, ...]:
     return tuple(Column(name, exp.DataType.build("string", dialect="databricks")) for name in names)
 

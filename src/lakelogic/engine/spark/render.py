@@ -17,8 +17,8 @@ def render(tree: exp.Expr) -> str:
         raise ValueError(f"placeholder `{left.name}` was not bound")
     if any(map(_gives_moment, tree.find_all(exp.TryCast))):
         tree = tree.transform(_without_times_of_day)
-    if tree.find(exp.DateDiff) is not None:
-        tree = tree.transform(_whole_days)
+    if tree.find(exp.DateDiff, exp.ParseJSON) is not None:
+        tree = tree.transform(_whole_days).transform(_parsed_json)
     # `comments=False`: an author's comment may hold `*/` or a hint that Spark would obey.
     return tree.sql(dialect="spark", comments=False)
 
@@ -30,6 +30,11 @@ def _whole_days(node: exp.Expr) -> exp.Expr:
         return node
     sides = [side.transform(_whole_days) for side in (node.this, node.expression)]
     return exp.Anonymous(this="DATEDIFF", expressions=sides)
+
+
+def _parsed_json(node: exp.Expr) -> exp.Expr:
+    """sqlglot leaves the call out, as if Spark had no variants."""
+    return exp.Anonymous(this="PARSE_JSON", expressions=[node.this]) if isinstance(node, exp.ParseJSON) else node
 
 
 def _gives_moment(node: exp.Expr) -> bool:

@@ -23,7 +23,7 @@ from lakelogic.engine.spark.relations import Relations
 from lakelogic.engine.spark.render import render
 from lakelogic.engine.spark.splits import even_tasks
 from lakelogic.engine.spark.tally import Delivered, Tally, take_delivery, take_tally
-from lakelogic.engine.spark.types import to_columns
+from lakelogic.engine.spark.types import aligned, to_columns
 from lakelogic.plan.files import Staged, StagedFile
 from lakelogic.plan.model import ACCEPTED, REJECTED, VERDICT_COLUMN, LinkRead, Observation, Segment, Stage
 
@@ -53,6 +53,7 @@ def run_stage(
     for link in links:
         relations.add(link.name, read_link(relations.spark, link))
     last, counted, observed = _run_segments(relations, stage, keys)
+    last = aligned(last, stage.output)
     constants = find_constants(stage, source)
     with even_tasks(relations.spark, _input_bytes(source)):
         delivered = _write(last, join_path(*place), stage.partition_by, statistics_off(constants))
