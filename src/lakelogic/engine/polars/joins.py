@@ -19,6 +19,27 @@ from lakelogic.engine.polars.values import Value, refused
 
 Kind = Literal["inner", "left", "right", "full", "semi", "anti"]
 _LEFT, _RIGHT = "\0left", "\0right"
+# Nodes that give a value for every row.
+_CALM = (
+    exp.Column,
+    exp.Identifier,
+    exp.Literal,
+    exp.Boolean,
+    exp.Null,
+    exp.Paren,
+    exp.And,
+    exp.Or,
+    exp.Not,
+    exp.Is,
+    exp.EQ,
+    exp.NEQ,
+    exp.GT,
+    exp.GTE,
+    exp.LT,
+    exp.LTE,
+    exp.In,
+    exp.BitwiseAnd,
+)
 _KINDS: dict[tuple[str, str], Kind] = {
     ("", ""): "inner", ("", "INNER"): "inner", ("", "CROSS"): "inner",
     ("LEFT", ""): "left", ("LEFT", "OUTER"): "left", ("RIGHT", ""): "right", ("RIGHT", "OUTER"): "right",
@@ -115,6 +136,24 @@ def _by_keys(left: pl.LazyFrame, right: pl.LazyFrame, parts: _Condition, kind: K
 
 
 def _split(tests: Sequence[exp.Expr], left: Scope, right: Scope, masks: MaskCalls) -> _Condition:
+    parts = _taken_apart(tests, left, right, masks)
+    if parts.left_keys:
+        parts.rest = [test for test in parts.rest if not _moved_into_keys(test, parts, left, right, masks)]
+    return parts
+
+
+def _moved_into_keys(test: exp.Expr, parts: _Condition, left: Scope, right: Scope, masks: MaskCalls) -> bool:
+    """A test of one side alone: rows that fail it match nothing, as rows without a key do."""
+    if not all(isinstance(node, _CALM) for node in test.walk()):
+        return False  # what may fail is asked of pairs only, as Spark does
+    for keys, own, other in ((parts.left_keys, left, right), (parts.right_keys, right, left)):
+        if _speaks_of(test, own, other):
+            keys[0] = pl.when(condition(test, Compiler(own, masks)).expr).then(keys[0])
+            return True
+    return False
+
+
+def _taken_apart(tests: Sequence[exp.Expr], left: Scope, right: Scope, masks: MaskCalls) -> _Condition:
     parts = _Condition()
     for test in tests:
         keys = _keys(test, left, right, masks)
