@@ -12,6 +12,7 @@ from typing import Any
 from lakelogic.contract.contract import Contract
 from lakelogic.contract.policy_pack import PackChoice
 from lakelogic.core.clock import Clock, SystemClock
+from lakelogic.core.errors import RunError
 from lakelogic.core.keys import derive_keys
 from lakelogic.core.secrets import reveal
 from lakelogic.core.settings import Settings, read_settings
@@ -113,6 +114,9 @@ class DataProcessor:
 
     def run_source(self, path: str | os.PathLike[str]) -> RunResult:
         """The same for another path or table than the contract's source."""
+        if not os.fspath(path).strip():
+            # It would be the contract's own folder with all that lies there, which an event without a key does not mean.
+            raise RunError("the path to read is empty", code="LL430", hint="name a file, a folder or a table")
         return self._run(os.fspath(path))
 
     def run_dataframe(self, frame: Any) -> RunResult:

@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from lakelogic import DataProcessor
+from lakelogic.core.errors import RunError
+
 REPO = Path(__file__).resolve().parents[3]
 CONTRACT = """
 version: 1.0.0
@@ -54,6 +57,12 @@ def run_without(blocked: set[str], code: str, folder: Path) -> subprocess.Comple
     return subprocess.run(
         [sys.executable, "-c", text], cwd=folder, capture_output=True, text=True, check=False, timeout=240
     )
+
+
+def test_an_event_without_a_key_is_no_wish_for_the_whole_folder(folder: Path) -> None:
+    with DataProcessor(folder / "contract.yaml", engine="duckdb") as processor, pytest.raises(RunError, match="LL430"):
+        processor.run_source("")
+    assert not (folder / "out").exists()
 
 
 def test_everything_but_running_works_without_any_engine(folder: Path) -> None:
