@@ -115,7 +115,7 @@ class DataProcessor:
     def run_source(self, path: str | os.PathLike[str]) -> RunResult:
         """The same for another path or table than the contract's source."""
         if not os.fspath(path).strip():
-            # It would be the contract's own folder with all that lies there; an event without a key means no such thing.
+            # It would be the contract's own folder with all that lies there: no event without a key means that.
             raise RunError("the path to read is empty", code="LL430", hint="name a file, a folder or a table")
         return self._run(os.fspath(path))
 
