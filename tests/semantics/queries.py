@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -200,9 +201,16 @@ def ask_spark(sql: str, spark: Any) -> Found:
     return told(spark.sql(sql).toArrow())
 
 
-def make_views(spark: Any) -> None:
-    for name, table in tables().items():
-        spark.createDataFrame(table).createOrReplaceTempView(name)
+@contextmanager
+def views(spark: Any) -> Iterator[None]:
+    """The relations as views of a session that others use too."""
+    try:
+        for name, table in tables().items():
+            spark.createDataFrame(table).createOrReplaceTempView(name)
+        yield
+    finally:
+        for name in tables():
+            spark.catalog.dropTempView(name)
 
 
 def told(table: pa.Table) -> Found:

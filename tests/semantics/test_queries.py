@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.semantics.queries import Query, ask_spark, compute, make_views, read_queries
+from tests.semantics.queries import Query, ask_spark, compute, read_queries, views
 
 from lakelogic.core.errors import CapabilityError, RunError
 
@@ -29,11 +29,11 @@ def test_a_query_gives_what_spark_gives(query: Query, engine: str) -> None:
 
 @pytest.mark.spark
 def test_spark_gives_the_same_for_the_text_and_for_its_plan(spark_session: Any) -> None:
-    make_views(spark_session)
     differ = []
-    for query in QUERIES[::8]:
-        if query.columns == "error":
-            continue
-        given = ask_spark(query.sql, spark_session), compute(query.sql, "spark", spark_session)
-        differ += [query.sql for found in given if (found.columns, found.rows) != (query.columns, query.rows)]
+    with views(spark_session):
+        for query in QUERIES[::8]:
+            if query.columns == "error":
+                continue
+            given = ask_spark(query.sql, spark_session), compute(query.sql, "spark", spark_session)
+            differ += [query.sql for found in given if (found.columns, found.rows) != (query.columns, query.rows)]
     assert differ == []

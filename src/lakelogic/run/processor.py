@@ -116,7 +116,7 @@ class DataProcessor:
         """The same for another path or table than the contract's source."""
         if not os.fspath(path).strip():
             # It would be the contract's own folder with all that lies there: no event without a key means that.
-            raise RunError("the path to read is empty", code="LL430", hint="name a file, a folder or a table")
+            raise RunError("the path to read is empty", hint="name a file, a folder or a table")
         return self._run(os.fspath(path))
 
     def run_dataframe(self, frame: Any) -> RunResult:
