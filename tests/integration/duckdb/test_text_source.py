@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from lakelogic.engine.local.lines import read_blocks
 from lakelogic.engine.local.options import parse_csv_options
 from lakelogic.engine.local.text_source import TextSource, text_names
 from lakelogic.engine.protocol import ReadSpec
+
+# A base install has no Polars.
+ENGINES = ["duckdb", *(["polars"] if find_spec("polars") else [])]
 
 
 def read(path: Path, content: bytes, format_: str = "csv", **options: str) -> list[dict[str, Any]]:
@@ -164,7 +168,7 @@ materialization: {target_path: out/rows}
 """
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("content", "told"),
     [
@@ -184,7 +188,7 @@ def test_why_a_file_cannot_be_read_is_told_and_nothing_is_written(
     assert not (tmp_path / "out" / "rows" / "_delta_log").exists()
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_rows_of_a_text_file_are_counted_however_often_they_are_read(tmp_path: Path, engine: str) -> None:
     (tmp_path / "in.csv").write_bytes(b"x,y\n" + b"1,2\n" * 70_000 + b"\n\n3\n")
     (tmp_path / "contract.yaml").write_text(
