@@ -18,13 +18,19 @@ from tests.laws.expressions import TYPES, VALUES, Expressions
 ROWS = 24
 _TEXT = ("s", "w")
 _JSON = ['{"a": 1, "b": {"c": "x"}}', '{"a": 1.50}', '{"a": null, "b": [1, 2]}', "[1]", "{", '{"b": {"c": "é\\n"}}', ""]
+_FITTING = ['{"n": 1, "l": [1.50, null], "s": {"d": "2026-01-31"}}', '{"l": [], "s": null, "more": 1}', "{}", "",
+            '{"n": 1, "n": "2"}', '{"s": {"t": "2026-02-03T10:11:12+02:00"}}']  # fmt: skip
+_MISFITS = ['{"n": "x"}', '{"l": ["1e400"]}', '{"n": 4.7}', "[]", '{"s": {"d": "2026-02-30"}}', '{"l": 5}', "null", '{"n": 1} x',
+            '{"n": 1}]', '{"s": {"t": "10:11:12"}}']  # fmt: skip
 _VALUES = {
     **VALUES,
     "k": ["1", "2", "3", "4", " 4", "5", "x", ""],
     "w": ["a,b", "a,,b", "NO", "no", " DE ", "DE", "FR", "", ",", "ß", "x;y"],
     "js": _JSON,
+    "ns": [*_FITTING * 8, *_MISFITS],
 }
-_TYPES = {"k": "int", **TYPES, "w": "string", "js": "string"}
+_TYPES = {"k": "int", **TYPES, "w": "string", "js": "string",
+          "ns": "struct<n:int,l:array<double>,s:struct<d:date,t:timestamp>>"}  # fmt: skip
 _WIDER = {"i": "long", "c": "decimal(18,4)", "dt": "timestamp"}
 
 Step = dict[str, Any]

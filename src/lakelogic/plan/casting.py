@@ -10,6 +10,7 @@ One table for all engines:
 * a number with a fraction to a whole number fails, and so does what does not fit
 * NaN and infinity fail in declared float and double columns, wherever they come from
 * anything to text always works
+* JSON text to an array, map or struct: each part by this table; one part that fails, fails the value
 """
 
 from __future__ import annotations
@@ -32,10 +33,9 @@ from lakelogic.plan.expressions import (
     try_cast,
 )
 from lakelogic.plan.model import Column
+from lakelogic.plan.nested import from_parts, from_text, goes_into, is_nested
 from lakelogic.plan.stage_builder import Output
 from lakelogic.plan.types import family, is_floating, is_whole, same_type, string_type, type_name, widens
-
-_ARTICLES = {"int": "an int", "array": "an array"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def cast_failure(book: CheckBook, request: CastRequest, before: exp.Expr) -> Fai
     if failed is None:
         return None
     name = type_name(request.wanted)
-    article = _ARTICLES.get(name.split("<")[0], f"a {name}")
+    article = f"an {name}" if name.startswith(("int", "array")) else f"a {name}"
     source = request.source.name
     return book.add(
         failed,
@@ -101,8 +101,10 @@ def _value(request: CastRequest, raw: exp.Expr) -> exp.Expr:
     if _is_parsed(request):
         parsed = function("TRY_TO_TIMESTAMP", raw, text(request.pattern or ""))
         return parsed if family(stored) == "timestamp" else cast(parsed, stored)
-    if family(stored) == "complex" and family(source.type) == "text":
-        return function("FROM_JSON", raw, text(stored.sql("databricks")))
+    if is_nested(stored) and family(source.type) == "text":
+        return from_text(raw, stored, _Leaf())
+    if is_nested(stored) and goes_into(source.type, stored):
+        return from_parts(raw, source.type, stored, _Leaf())
     if widens(source.type, stored) and not is_floating(stored):
         return cast(raw, stored)
     return try_cast(raw, stored)
@@ -127,6 +129,16 @@ def _failed(request: CastRequest, before: exp.Expr, typed: exp.Expr) -> exp.Expr
         # 4.7 would be cut to 4.
         failures.append(exp.NEQ(this=cast(typed.copy(), source.type), expression=before.copy()))
     return any_of(failures)
+
+
+class _Leaf:
+    """A part of a nested value is cast like a column."""
+
+    def value(self, found: exp.Expr, have: exp.DataType, wanted: exp.DataType) -> exp.Expr:
+        return _value(CastRequest(Column("part", have), wanted), found)
+
+    def failed(self, found: exp.Expr, have: exp.DataType, wanted: exp.DataType) -> exp.Expr | None:
+        return _failed(CastRequest(Column("part", have), wanted), found, self.value(found.copy(), have, wanted))
 
 
 def _lost(before: exp.Expr, value: exp.Expr) -> exp.Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Literal
 
@@ -15,7 +16,8 @@ TYPE_NAMES = (
     "binary", "array<..>", "map<..>", "struct<..>", "json",
 )  # fmt: skip
 _ALIASES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint", "bool": "boolean",
-            "str": "string", "datetime": "timestamp", "text": "string", "number": "double"}  # fmt: skip
+            "str": "string", "datetime": "timestamp", "text": "string", "number": "double",
+            "decimal": "decimal(38,18)"}  # fmt: skip
 _ALLOWED = {
     exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR, exp.DataType.Type.CHAR,
     exp.DataType.Type.TINYINT, exp.DataType.Type.SMALLINT, exp.DataType.Type.INT, exp.DataType.Type.BIGINT,
@@ -24,6 +26,10 @@ _ALLOWED = {
     exp.DataType.Type.TIMESTAMPLTZ, exp.DataType.Type.BINARY, exp.DataType.Type.VARBINARY, exp.DataType.Type.ARRAY,
     exp.DataType.Type.MAP, exp.DataType.Type.STRUCT, exp.DataType.Type.JSON,
 }  # fmt: skip
+# A word before a colon is a field's name, which stays as it is written, and so does a decimal with its size.
+_WORD = re.compile(r"\b\w+\b(?!\s*[:(])")
+_NAME = re.compile(r"\b\w+\b(?!`?:)")
+_WORDS = {"bigint": "long", "smallint": "short", "tinyint": "byte"}
 _TEXT = exp.DataType.TEXT_TYPES | {exp.DataType.Type.JSON}
 _TIMESTAMPS = {
     exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPNTZ,
@@ -57,40 +63,31 @@ def _type_sql(type_: exp.DataType) -> str:
 
 def parse_type(text: str) -> exp.DataType | None:
     """Read a contract type such as `decimal(12,2)`; None when it is not one of ours."""
-    found = _parsed(text.strip().lower())
+    found = _parsed(text.strip())
     return found.copy() if found is not None else None
 
 
 @lru_cache(maxsize=512)
 def _parsed(name: str) -> exp.DataType | None:
-    if name == "decimal":
-        name = "decimal(38,18)"
     try:
-        parsed = named(_spelled(name))
+        parsed = named(_WORD.sub(_spelled, name))
     except SqlglotError:
         return None
-    kinds = {node.this for node in parsed.find_all(exp.DataType)}
-    return parsed if kinds <= _ALLOWED else None
+    kinds = [node.this for node in parsed.find_all(exp.DataType)]
+    known = set(kinds) <= _ALLOWED and exp.DataType.Type.JSON not in kinds[1:]
+    return parsed if known else None
 
 
-def _spelled(name: str) -> str:
-    """Replace our spellings by Spark's, inside nested types too."""
-    out, word = [], ""
-    for character in name + " ":
-        if character.isalnum() or character == "_":
-            word += character
-        else:
-            # A word before a colon is a field's name, not a type.
-            out.append(word if character == ":" else _ALIASES.get(word, word))
-            out.append(character)
-            word = ""
-    return "".join(out).strip()
+def _spelled(word: re.Match[str]) -> str:
+    """Spark's spelling for ours, inside nested types too."""
+    name = word[0].lower()
+    return _ALIASES.get(name, word[0])
 
 
 def type_name(type_: exp.DataType) -> str:
     """The word a contract author would use for a type."""
-    text = type_.sql("databricks").lower().replace(", ", ",")
-    return {"bigint": "long", "smallint": "short", "tinyint": "byte"}.get(text, text)
+    text = type_.sql("databricks").replace(", ", ",").replace(": ", ":")
+    return _NAME.sub(lambda word: _WORDS.get(word[0].lower(), word[0].lower()), text)
 
 
 def string_type() -> exp.DataType:

@@ -41,6 +41,9 @@ def _arrow_type(name: str) -> pa.DataType:
         return pa.decimal128(int(decimal[1]), int(decimal[2]))
     if name.startswith("array<"):
         return pa.list_(_arrow_type(name[6:-1]))
+    if name.startswith("struct<"):  # of plain types
+        fields = (field.split(":") for field in name[7:-1].split(","))
+        return pa.struct([(field, _arrow_type(type_)) for field, type_ in fields])
     return _TYPES[name]
 
 

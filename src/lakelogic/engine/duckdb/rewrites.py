@@ -28,6 +28,7 @@ from lakelogic.engine.duckdb.regex import (
 )
 from lakelogic.engine.local.failures import STOPPED
 from lakelogic.plan.model import DECRYPT_FUNCTION, ENCRYPT_FUNCTION, ENCRYPT_SAME_FUNCTION, HMAC_FUNCTION, SURE_FUNCTION
+from lakelogic.plan.nested import PARTS
 
 _SPREADS = ("regr_sxx", "regr_syy")
 
@@ -87,6 +88,13 @@ def _get(node: exp.Expr) -> exp.Expr:
     base, index = node.expressions
     after = exp.paren(exp.Add(this=exp.paren(index, copy=False), expression=exp.Literal.number(1)), copy=False)
     return exp.Bracket(this=base, expressions=[after], offset=1)
+
+
+def _json_parts(node: exp.Expr) -> exp.Expr:
+    """A text that holds the value in its shape; DuckDB then only has to take it apart."""
+    raw, type_ = node.expressions
+    made = exp.cast(call("ll_json_parts", raw, type_), "json")
+    return exp.Cast(this=made, to=exp.DataType.build(type_.name, dialect="databricks"))
 
 
 def _json(node: exp.Expr) -> exp.Expr:
@@ -282,6 +290,8 @@ NAMED: dict[str, Rewrite] = {
     "CARDINALITY": lambda node: _as_int(call("len", *node.expressions)),
     "FORALL": _array_test("ll_forall"),
     "GET": _get,
+    PARTS: _json_parts,
+    "MAP_FROM_ARRAYS": lambda node: call("map", *node.expressions),
     "ISNULL": lambda node: exp.paren(exp.Is(this=node.expressions[0], expression=exp.null()), copy=False),
     "ISNOTNULL": lambda node: exp.Not(this=exp.paren(exp.Is(this=node.expressions[0], expression=exp.null()), copy=False)),
     SURE_FUNCTION: _sure,

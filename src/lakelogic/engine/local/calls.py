@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from lakelogic.engine.local.java_regex import rows
 from lakelogic.engine.local.json_lines import Members, dump, parse
+from lakelogic.engine.local.json_parts import json_parts
 from lakelogic.engine.local.numbers import hex_number, java_number
 from lakelogic.engine.local.variants import variant_get
 
@@ -165,6 +166,7 @@ def sha2(text: str, bits: int) -> str | None:
 
 # Name -> function, argument types, result type. NULL in any argument gives NULL.
 CALLS: dict[str, tuple[Callable[..., object], tuple[str, ...], str]] = {
+    "ll_json_parts": (json_parts, ("VARCHAR", "VARCHAR"), "VARCHAR"),
     "ll_zone_known": (zone_known, ("VARCHAR",), "BOOLEAN"),
     "ll_in_utc": (in_utc, ("VARCHAR", "VARCHAR"), "VARCHAR"),
     "ll_hex_number": (hex_number, ("VARCHAR",), "VARCHAR"),

@@ -36,7 +36,7 @@ def split_object(text: str) -> dict[str, str | None] | None:
         return None
     if not isinstance(value, Members) or _skip(text, end) != len(text):
         return None
-    return {key: _as_text(member) for key, member in value}
+    return {key: as_text(member) for key, member in value}
 
 
 def split_document(text: str) -> list[str] | None:
@@ -44,9 +44,9 @@ def split_document(text: str) -> list[str] | None:
     start = _skip(text, 0)
     if text.startswith("[", start):
         value = parse(text)
-        return [_as_text(item) or "null" for item in value] if isinstance(value, list) else None
+        return [as_text(item) or "null" for item in value] if isinstance(value, list) else None
     try:
-        return [_as_text(value) or "null" for value in _in_a_row(text)]
+        return [as_text(value) or "null" for value in _in_a_row(text)]
     except (ValueError, IndexError, RecursionError):
         return None
 
@@ -106,7 +106,8 @@ def _value(text: str, at: int) -> tuple[object, int]:
     return (named[word] if word in _SCALAR_NAMES else Number(word)), scalar.end()
 
 
-def _as_text(value: object) -> str | None:
+def as_text(value: object) -> str | None:
+    """A value of a field as text: a text as it is, everything else as JSON; null is None."""
     if value is None:
         return None
     if isinstance(value, str) and not isinstance(value, Number):

@@ -9,10 +9,13 @@ import polars as pl
 from sqlglot import exp
 
 from lakelogic.engine.local.json_lines import Members, dump, parse
+from lakelogic.engine.local.json_parts import json_parts, shape
 from lakelogic.engine.local.numbers import java_number
 from lakelogic.engine.local.variants import variant_get
 from lakelogic.engine.polars.texts import constant_text, text_of
+from lakelogic.engine.polars.types import of_plan
 from lakelogic.engine.polars.values import Compile, Handler, Value, call, refused
+from lakelogic.plan.nested import PARTS
 
 _EXACT = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.String, pl.Boolean, pl.Date)
 
@@ -106,6 +109,14 @@ def _try_parse(node: exp.Expr, value_of: Compile) -> Value:
     return call(_parsed, [text_of(node.expressions[0], value_of)], pl.String(), value_of.guard)
 
 
+def _json_parts(node: exp.Expr, value_of: Compile) -> Value:
+    raw, written = node.expressions
+    type_ = constant_text(written, node)
+    gives = of_plan(shape(type_))
+    made = call(lambda text: json_parts(text, type_), [text_of(raw, value_of)], pl.String(), value_of.guard)
+    return Value(made.expr.str.json_decode(gives), gives)
+
+
 def _variant(node: exp.Expr, value_of: Compile) -> Value:
     value, path, wanted = node.expressions
     steps = constant_text(path, node)
@@ -115,4 +126,4 @@ def _variant(node: exp.Expr, value_of: Compile) -> Value:
 
 
 HANDLERS: dict[type[exp.Expr], Handler] = {exp.JSONExtractScalar: _get, exp.JSONFormat: _to_json}
-NAMED: dict[str, Handler] = {"TRY_PARSE_JSON": _try_parse, "TRY_VARIANT_GET": _variant}
+NAMED: dict[str, Handler] = {"TRY_PARSE_JSON": _try_parse, PARTS: _json_parts, "TRY_VARIANT_GET": _variant}

@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lakelogic.engine.protocol import StageInput
 from lakelogic.engine.spark.paths import exactly, local_path
-from lakelogic.engine.spark.render import quote
 from lakelogic.engine.spark.types import to_ddl
+from lakelogic.engine.spark.words import quote
 from lakelogic.plan.files import StagedFile
 from lakelogic.storage.address import is_remote
 from lakelogic.storage.files import FoundFile, walk_files

@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from lakelogic.engine.spark.paths import exactly, source_expression
-from lakelogic.engine.spark.render import literal, quote
 from lakelogic.engine.spark.tally import Delivered, Tally, take_tally
+from lakelogic.engine.spark.words import literal, quote
 from lakelogic.plan.model import MALFORMED_COLUMN, RECORD_COLUMN, SOURCE_COLUMN
 
 LINE = "value"

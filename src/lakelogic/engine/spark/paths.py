@@ -14,7 +14,7 @@ from urllib.parse import quote as quote_url
 from pyspark.sql import SparkSession
 
 from lakelogic.core.errors import RunError
-from lakelogic.engine.spark.render import literal
+from lakelogic.engine.spark.words import literal
 from lakelogic.storage.address import is_remote
 from lakelogic.storage.files import file_exists, open_file, walk_files
 

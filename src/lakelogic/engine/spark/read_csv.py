@@ -14,8 +14,8 @@ from lakelogic.engine.csv_header import header_names, split_header
 from lakelogic.engine.options import CsvOptions
 from lakelogic.engine.spark.lines import LINE, NOT_UTF8, LineSpec, Source, final_columns, read_lines, union
 from lakelogic.engine.spark.paths import exactly, first_line, source_expression
-from lakelogic.engine.spark.render import literal, quote
 from lakelogic.engine.spark.tally import take_tally
+from lakelogic.engine.spark.words import literal, quote
 from lakelogic.plan.model import MALFORMED_COLUMN, SOURCE_COLUMN
 
 _CORRUPT = "_lakelogic_corrupt"

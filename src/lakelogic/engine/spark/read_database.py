@@ -16,8 +16,8 @@ from lakelogic.core.slices import Bounds, DatabaseSlice
 from lakelogic.engine.protocol import DatabaseRead
 from lakelogic.engine.spark.lines import Source
 from lakelogic.engine.spark.read_table import count_passing
-from lakelogic.engine.spark.render import quote
 from lakelogic.engine.spark.types import to_columns, to_ddl
+from lakelogic.engine.spark.words import quote
 from lakelogic.plan.database_sql import MARK_COLUMN, TAIL_COLUMN, select_everything, select_rows
 from lakelogic.plan.model import SOURCE_COLUMN, Column
 from lakelogic.plan.types import named, string_type

@@ -9,24 +9,14 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from lakelogic.engine.spark.json_text import mark_floats, parse_values, unmark, values_of
 from lakelogic.engine.spark.lines import LINE, NOT_UTF8, LineSpec, Source, final_columns, read_lines
 from lakelogic.engine.spark.paths import exactly, first_line, head_bytes, local_path
-from lakelogic.engine.spark.render import literal, quote
 from lakelogic.engine.spark.tally import take_tally
+from lakelogic.engine.spark.words import quote
 from lakelogic.plan.model import MALFORMED_COLUMN, SOURCE_COLUMN
 
 _SAMPLED_FILES, _SAMPLED_BYTES = 20, 1 << 20
-
-# Spark's JSON parser turns 1.50 into 1.5 and 1e400 into Infinity. So each such number is wrapped, before
-# parsing, in a string between two marks that no text has, and unwrapped after. Possessive quantifiers: a line
-# of any length neither recurses nor backtracks.
-_MARK = "\uf8f2"
-_FLOATS = (
-    r'\G((?:[^"0-9-]++|"(?:[^"\\]++|\\.)*+"|-?[0-9]++(?![0-9.eE]))*+)'
-    r"(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)(?![0-9.eE+-])(?!\s*+:)"
-)
-_HAS_FLOAT = "[0-9][.eE][0-9+-]"
-_STRICT = "map('mode', 'PERMISSIVE', 'allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')"
 
 
 def sample_keys(spark: SparkSession, paths: Sequence[str]) -> tuple[str, ...]:
@@ -61,10 +51,10 @@ def _read_documents(
     spark: SparkSession, paths: tuple[str, ...], encoding: str, names: Sequence[str], records: bool
 ) -> Source:
     documents, _ = read_lines(spark, LineSpec(paths, encoding, whole=True))
-    marked = documents.selectExpr(LINE, SOURCE_COLUMN, f"{_mark_floats()} AS marked").where(f"trim({LINE}) <> ''")
+    marked = documents.selectExpr(LINE, SOURCE_COLUMN, f"{mark_floats(LINE)} AS marked").where(f"trim({LINE}) <> ''")
     elements = marked.selectExpr(f"explode(coalesce({_elements()}, array({LINE}))) AS element", SOURCE_COLUMN)
     # A NULL element is a record too, and a malformed one.
-    lines = elements.selectExpr(f"coalesce({_unmark('element')}, 'null') AS {LINE}", SOURCE_COLUMN)
+    lines = elements.selectExpr(f"coalesce({unmark('element')}, 'null') AS {LINE}", SOURCE_COLUMN)
     counted, tally = take_tally(lines, {"lines": sf.count(sf.lit(1))})
     return Source(parse_objects(counted, names, records=records), (tally,))
 
@@ -73,42 +63,33 @@ def _elements() -> str:
     """The texts of a document's objects; NULL where it is not JSON."""
     # Objects in a row may only be split at a line end: inside a string there is none.
     joined = r"regexp_replace(marked, '\\}\\s*\\n\\s*\\{', '},{')"
-    array = f"from_json(concat('[', marked, ']'), 'array<array<string>>', {_STRICT})"
+    array, objects, in_a_row = (
+        _values_in(text, type_)
+        for text, type_ in (("marked", "ARRAY<STRING>"), ("marked", "STRING"), (joined, "STRING"))
+    )
     return (
         f"CASE WHEN {LINE} RLIKE '^\\\\s*\\\\[' THEN CASE WHEN size({array}) = 1 THEN {array}[0] END "
-        f"ELSE coalesce(from_json(concat('[', marked, ']'), 'array<string>', {_STRICT}), "
-        f"from_json(concat('[', {joined}, ']'), 'array<string>', {_STRICT})) END"
+        f"ELSE coalesce({objects}, {in_a_row}) END"
     )
+
+
+def _values_in(marked: str, type_: str) -> str:
+    return f"transform(array({parse_values(marked, type_)}), p -> {values_of('p')})[0]"
 
 
 def parse_objects(lines: DataFrame, names: Sequence[str], *, records: bool = False) -> DataFrame:
-    """Parse each line inside brackets: so what follows the object on its line is an error, not lost."""
+    """One object per line, its members as texts."""
     fields = ", ".join(f"{quote(name)}: STRING" for name in names) or "_lakelogic_none: STRING"
-    schema = literal(f"ARRAY<STRUCT<{fields}>>")
-    marked = lines.selectExpr(LINE, SOURCE_COLUMN, f"{_mark_floats()} AS marked")
+    marked = lines.selectExpr(LINE, SOURCE_COLUMN, f"{mark_floats(LINE)} AS marked")
     parsed = marked.selectExpr(
-        LINE,
-        SOURCE_COLUMN,
-        f"marked <> {LINE} AS rewritten",
-        f"from_json(concat('[', marked, ']'), {schema}, {_STRICT}) AS a",
+        LINE, SOURCE_COLUMN, f"marked <> {LINE} AS rewritten", f"{parse_values('marked', f'STRUCT<{fields}>')} AS p"
     )
-    single = parsed.selectExpr(LINE, SOURCE_COLUMN, "rewritten", "CASE WHEN size(a) = 1 THEN a[0] END AS r")
+    listed = parsed.selectExpr(LINE, SOURCE_COLUMN, "rewritten", f"{values_of('p')} AS a")
+    single = listed.selectExpr(LINE, SOURCE_COLUMN, "rewritten", "CASE WHEN size(a) = 1 THEN a[0] END AS r")
     reason = f"CASE WHEN NOT is_valid_utf8({LINE}) THEN '{NOT_UTF8}' WHEN r IS NULL THEN 'not valid JSON' END"
     checked = single.selectExpr("*", f"{reason} AS {MALFORMED_COLUMN}")
-    values = [_unmark(f"r.{quote(name)}", "rewritten AND ") for name in names]
+    values = [unmark(f"r.{quote(name)}", "rewritten AND ") for name in names]
     return checked.selectExpr(*final_columns(names, values, records=records))
-
-
-def _mark_floats() -> str:
-    wrapped = f'$1"{_MARK}$2{_MARK}"'
-    replaced = f"regexp_replace({LINE}, {literal(_FLOATS)}, {literal(wrapped)})"
-    has_float = f"{LINE} RLIKE '{_HAS_FLOAT}' AND NOT contains({LINE}, '{_MARK}')"
-    return f"CASE WHEN {has_float} THEN {replaced} ELSE {LINE} END"
-
-
-def _unmark(value: str, when: str = "") -> str:
-    unwrapped = f"regexp_replace({value}, '\"?{_MARK}([^{_MARK}]*){_MARK}\"?', '$1')"
-    return f"CASE WHEN {when}contains({value}, '{_MARK}') THEN {unwrapped} ELSE {value} END"
 
 
 def _object_per_line(spark: SparkSession, path: str) -> bool:

@@ -11,8 +11,8 @@ from lakelogic.core.errors import PlanError
 from lakelogic.engine.options import parse_encoding
 from lakelogic.engine.spark.lines import LINE, Source, final_columns
 from lakelogic.engine.spark.paths import exactly, source_expression
-from lakelogic.engine.spark.render import quote
 from lakelogic.engine.spark.tally import take_tally
+from lakelogic.engine.spark.words import quote
 from lakelogic.plan.model import MALFORMED_COLUMN, SOURCE_COLUMN
 
 _CORRUPT = "_lakelogic_corrupt"

@@ -24,8 +24,9 @@ from lakelogic.engine.spark.read_json import read_json, read_jsonl, sample_keys
 from lakelogic.engine.spark.read_table import open_delta, open_files, read_delta, read_files, read_frame
 from lakelogic.engine.spark.read_topic import read_topic, sample_topic_keys
 from lakelogic.engine.spark.read_xml import read_xml, xml_names
-from lakelogic.engine.spark.render import literal, quote, render
+from lakelogic.engine.spark.render import render
 from lakelogic.engine.spark.types import text_columns, to_columns
+from lakelogic.engine.spark.words import literal, quote
 from lakelogic.plan.model import (
     HIDDEN_PREFIX,
     MALFORMED_COLUMN,

@@ -7,6 +7,9 @@ from typing import TypeVar
 
 from sqlglot import exp
 
+from lakelogic.engine.spark.json_text import json_parts
+from lakelogic.plan.nested import PARTS
+
 _Tree = TypeVar("_Tree", bound=exp.Expr)
 
 
@@ -19,6 +22,8 @@ def render(tree: exp.Expr) -> str:
         tree = tree.transform(_without_times_of_day)
     if tree.find(exp.DateDiff, exp.ParseJSON) is not None:
         tree = tree.transform(_whole_days).transform(_parsed_json)
+    if any(node.name == PARTS for node in tree.find_all(exp.Anonymous)):
+        tree = tree.transform(_json_parts)
     # `comments=False`: an author's comment may hold `*/` or a hint that Spark would obey.
     return tree.sql(dialect="spark", comments=False)
 
@@ -35,6 +40,13 @@ def _whole_days(node: exp.Expr) -> exp.Expr:
 def _parsed_json(node: exp.Expr) -> exp.Expr:
     """sqlglot leaves the call out, as if Spark had no variants."""
     return exp.Anonymous(this="PARSE_JSON", expressions=[node.this]) if isinstance(node, exp.ParseJSON) else node
+
+
+def _json_parts(node: exp.Expr) -> exp.Expr:
+    if not isinstance(node, exp.Anonymous) or node.name != PARTS:
+        return node
+    raw, type_ = node.expressions
+    return exp.Var(this=json_parts(raw.sql("spark"), exp.DataType.build(type_.name, dialect="databricks")))
 
 
 def _gives_moment(node: exp.Expr) -> bool:
@@ -68,13 +80,3 @@ def rename_relations(tree: _Tree, names: Mapping[str, str]) -> _Tree:
             table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name, quoted=True)))
         table.set("this", exp.to_identifier(names[table.name], quoted=True))
     return renamed
-
-
-def quote(name: str) -> str:
-    """A column or view name as an identifier of Spark SQL."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def literal(text: str) -> str:
-    """A text as a literal of Spark SQL."""
-    return exp.Literal.string(text).sql(dialect="spark")

@@ -10,7 +10,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructField, StructType
 from sqlglot import exp
 
-from lakelogic.engine.spark.render import quote
+from lakelogic.engine.spark.words import quote
 from lakelogic.plan.model import Column
 
 # Kept in a Delta column's metadata, so that the next layer does not mask a value twice.
