@@ -10,6 +10,7 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from lakelogic.core.errors import CapabilityError, RunError
 from lakelogic.core.jvm import jvm_errors
+from lakelogic.engine.spark.quiet import quiet_errors
 
 # Messages of these name columns, tables and paths only; all others may quote a row's values.
 _SAFE = (AnalysisException, ParseException)
@@ -28,7 +29,8 @@ _AVRO_HINT = "start Spark with the package org.apache.spark:spark-avro_2.13 of t
 def translated(doing: str) -> Iterator[None]:
     """Turn what Spark raises while `doing` something into an error that a person can act on."""
     try:
-        yield
+        with quiet_errors():
+            yield
     except PySparkException as error:
         raise _translate(error, doing) from error
     except jvm_errors() as error:
