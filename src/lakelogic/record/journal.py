@@ -69,6 +69,7 @@ WATERMARK_SETTING = "watermark"
 UNREAD_SETTING = "unread"
 # The pipeline run that asked for the batch: whoever finishes it later does so on behalf of that one.
 PIPELINE_SETTING = "pipeline"
+SOURCE_SETTING = "source"  # the path of the contract, where it was that one which was read
 # Settings of batches that load nothing: one that empties tables and forgets what was read, and one that takes
 # such a batch back.
 RESET_SETTING, UNDO_SETTING = "reset", "undoes"

@@ -17,8 +17,9 @@ from lakelogic.plan.model import Column, Plan
 from lakelogic.run.accounts import account_for
 from lakelogic.run.choose import choose_slice
 from lakelogic.run.freshness import judge_upstreams
-from lakelogic.run.pipeline import RunContext, make_plan, new_run_id
+from lakelogic.run.pipeline import RunContext, new_run_id
 from lakelogic.run.places import find_places
+from lakelogic.run.planning import make_plan
 from lakelogic.run.result import Counts, RunResult
 from lakelogic.run.staging import StagedBatch, StagingArea, stage_batch
 

@@ -99,8 +99,17 @@ def _readiness(source: Source, asked: Asked) -> Readiness:
     return Readiness(settle_s, source.success_marker, (asked.now or datetime.now(UTC)).timestamp())
 
 
-def lost_slice(contract: Contract, slice_: Slice) -> str | None:
-    """Why what a batch was to read is not there any more as it was; None where it is."""
+def declared_path(contract: Contract) -> str | None:
+    return contract.source.path if contract.source else None
+
+
+def lost_slice(contract: Contract, slice_: Slice, path: str | None = None) -> str | None:
+    """Why what a batch was to read is not there any more as it was; None where it is.
+
+    `path` is the contract's when the batch was begun; with another one by now the files of the first are not meant.
+    """
+    if path is not None and declared_path(contract) not in (path, None):
+        return f"`{path}` is not the contract's source any more"
     if isinstance(slice_, TopicSlice):
         kafka = contract.source.kafka if contract.source else None
         # A contract that names another topic by now cannot say anything about this one.

@@ -23,13 +23,13 @@ from lakelogic.core.stopping import Stop
 from lakelogic.core.watermark import Watermark, decode_watermark, encode_watermark
 from lakelogic.core.window import Window, decode_window, encode_window
 from lakelogic.engine.protocol import Engine, ReadSpec
-from lakelogic.plan.build import build_plan
 from lakelogic.plan.model import LinkRead, Plan
 from lakelogic.plan.writes import is_merged
 from lakelogic.record.holders import Holder
 from lakelogic.record.journal import (
     APPROVAL_SETTING,
     PIPELINE_SETTING,
+    SOURCE_SETTING,
     UNREAD_SETTING,
     WATERMARK_SETTING,
     WINDOW_SETTING,
@@ -38,11 +38,10 @@ from lakelogic.record.journal import (
     open_journal,
 )
 from lakelogic.record.lock import acquire
-from lakelogic.run.able import check_plan
 from lakelogic.run.accounts import account_for
 from lakelogic.run.approvals import Approvals
 from lakelogic.run.attempt import Attempt
-from lakelogic.run.choose import Asked, SourceChangedError, choose_slice, lost_slice, without_changed
+from lakelogic.run.choose import Asked, SourceChangedError, choose_slice, declared_path, lost_slice, without_changed
 from lakelogic.run.endings import end_closed, end_empty_window, end_idle
 from lakelogic.run.freshness import judge_upstreams
 from lakelogic.run.holding import asks_approval, finish_discard, hold_batch, judge_tables, release
@@ -50,8 +49,8 @@ from lakelogic.run.links import FindContract
 from lakelogic.run.manifest import Manifest, decode_manifest, encode_manifest
 from lakelogic.run.outcome import published_result, stale_result
 from lakelogic.run.places import Places, all_paths, find_places
+from lakelogic.run.planning import make_plan
 from lakelogic.run.publish import Tables, newest_batch, publish, sweep_scratch
-from lakelogic.run.reading import locate_links, path_columns, read_spec
 from lakelogic.run.recording import record_failure, record_published
 from lakelogic.run.references import ReferenceCache
 from lakelogic.run.resetting import finish_reset, is_reset
@@ -126,7 +125,7 @@ def run_contract(contract: Contract, context: RunContext) -> RunResult:
             run = replace(run, noticed=tuple(each.event for each in fresh.stale))
             sweep_scratch(run.places, journal.last_batch(), contract.dataset)
             chosen, reason = choose_slice(contract, run.places, journal, context.asked)
-            if chosen is None:
+            if chosen is None or (finished and pending and _is_repeat(run, pending, chosen)):
                 return finished or end_idle(run, journal, reason)
             result = _run_slice(_from_watermark(run), journal, chosen, reason)
             result.waiting = chosen.waiting if isinstance(chosen, FileSlice) else 0
@@ -146,6 +145,15 @@ def _is_answer(run: Run, finished: RunResult, pending: Batch | None) -> bool:
         return False
     own = run.context.attempt.pipeline_run_id
     return finished.approved_by is not None or (own is not None and pending.settings.get(PIPELINE_SETTING) == own)
+
+
+def _is_repeat(run: Run, pending: Batch, chosen: Slice) -> bool:
+    """Whether this run would load once more what it has just finished: it is the retry of the one that was killed."""
+    same = chosen == pending.slice and _window_of(pending) == run.context.window
+    # Rows that were staged already are those of the contract as it was then.
+    return same and (
+        pending.state != "staged" or make_plan(run.contract, run.context, chosen)[0].fingerprint == pending.fingerprint
+    )
 
 
 def _run_slice(run: Run, journal: Journal, chosen: Slice, reason: str) -> RunResult:
@@ -176,6 +184,7 @@ def _run_batch(run: Run, journal: Journal, chosen: Slice, reason: str) -> RunRes
         WATERMARK_SETTING: encode_watermark(run.context.watermark),
         UNREAD_SETTING: run.contract.is_raw and run.context.window is not None,
         PIPELINE_SETTING: run.context.attempt.pipeline_run_id,
+        SOURCE_SETTING: declared_path(run.contract) if run.context.source is None else None,
         APPROVAL_SETTING: run.context.approvals.required,
     }
     batch = journal.prepare(
@@ -271,7 +280,7 @@ def _finish_pending(run: Run, journal: Journal, pending: Batch) -> RunResult | N
     if pending.slice == FileSlice(()):
         journal.abandon(pending, "it was about nothing")
         return None
-    if lost := lost_slice(run.contract, pending.slice):
+    if lost := lost_slice(run.contract, pending.slice, pending.settings.get(SOURCE_SETTING)):
         # Nothing of it was published; what is there now is a new slice.
         journal.abandon(pending, lost)
         return None
@@ -285,27 +294,6 @@ def _finish_pending(run: Run, journal: Journal, pending: Batch) -> RunResult | N
 
 def _window_of(batch: Batch) -> Window | None:
     return decode_window(batch.settings.get(WINDOW_SETTING))
-
-
-def make_plan(contract: Contract, context: RunContext, chosen: Slice) -> tuple[Plan, ReadSpec, tuple[LinkRead, ...]]:
-    """Look at the source and the links, and choose the steps; no row moves yet."""
-    context.on_phase("planning")
-    engine, has_key = context.engine, context.settings.pii_key is not None
-    spec = read_spec(contract, chosen, context.settings, context.window)
-    facts = replace(engine.inspect(spec, chosen), in_path=path_columns(chosen))
-    links = locate_links(contract, context.settings)
-    if context.references is not None:
-        links = tuple(context.references.keep(engine, contract.dataset, link) for link in links)
-    known = {link.name: engine.inspect_link(link) for link in links}
-    plan = build_plan(contract, facts, known, window=context.window, watermark=context.watermark, has_key=has_key)
-    check_plan(plan, engine, has_key=has_key)
-    wanted = tuple(column.name for column in plan.read)
-    return plan, replace(spec, columns=wanted), _with_filters(plan, links)
-
-
-def _with_filters(plan: Plan, links: tuple[LinkRead, ...]) -> tuple[LinkRead, ...]:
-    filters = {link.name: link.filter for link in plan.links}
-    return tuple(replace(link, filter=filters.get(link.name)) for link in links)
 
 
 def _area(places: Places, batch: Batch, dataset: str, *, merge: bool) -> StagingArea:
