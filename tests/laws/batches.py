@@ -6,7 +6,10 @@ What a run costs beside the rows is paid once for all of them, so that hundreds 
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +27,9 @@ from lakelogic.run.processor import DataProcessor
 from lakelogic.table.sample import read_rows
 from lakelogic.testing.rows import plain
 
-ROWS = 12
+ROWS, AT_ONCE = 12, 25
+KEPT = 8  # batches whose answers of Spark are kept
+ANSWERS = Path(__file__).parents[1] / "data" / "spark_small_contracts.txt"
 REFUSED = "refused"
 _DERIVED = ("whole", "number", "decimal", "text", "boolean", "date", "moment")
 _HIDDEN = {"_lakelogic_run_id", "_lakelogic_id", "_lakelogic_source"}
@@ -42,6 +47,39 @@ class Small:
 def make_small(random: Random) -> Small:
     make = Expressions(random)
     return Small(make.of("boolean"), make.of(random.choice(_DERIVED)), tuple(make_rows(random, ROWS)))
+
+
+def smalls_of(seed: int) -> list[Small]:
+    random = Random(f"batch {seed}")
+    return [make_small(random) for _ in range(AT_ONCE)]
+
+
+def each_outcome(smalls: Sequence[Small], engine: str, folder: Path, *, spark: Any = None) -> dict[int, str]:
+    """What each of the contracts comes to; one that ends the run for all is looked for in ever smaller halves."""
+    found = outcome(smalls, engine, folder, spark=spark)
+    if not isinstance(found, str):
+        return found
+    if len(smalls) == 1:
+        return {0: found}
+    half = len(smalls) // 2
+    first, second = (
+        each_outcome(part, engine, folder / str(n), spark=spark)
+        for n, part in enumerate((smalls[:half], smalls[half:]))
+    )
+    return {**first, **{half + number: told for number, told in second.items()}}
+
+
+def digest(told: str) -> str:
+    """Short enough to keep; what does not end in an outcome stays as it is."""
+    return told if not told.startswith("[") else hashlib.sha256(told.encode()).hexdigest()[:20]
+
+
+def kept_answers(seed: int) -> dict[int, str]:
+    """What Spark gave for the contracts of a batch, as digests."""
+    lines = (
+        line.split(" ", 2) for line in ANSWERS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")
+    )
+    return {int(number): told for batch, number, told in lines if int(batch) == seed}
 
 
 def outcome(smalls: Sequence[Small], engine: str, folder: Path, *, spark: Any = None) -> dict[int, str] | str:
@@ -89,3 +127,20 @@ def _write(smalls: Sequence[Small], folder: Path) -> None:
         writer = csv.DictWriter(file, ["g", *TYPES], lineterminator="\n")
         writer.writeheader()
         writer.writerows({"g": n, **row} for n, small in enumerate(smalls) for row in small.rows)
+
+
+def keep_answers(folder: Path) -> None:
+    """Ask Spark again: `python -m tests.laws.batches FOLDER`, after a change of what contracts are made of."""
+    from lakelogic.core.settings import read_settings
+    from lakelogic.engine.spark.session import open_session
+
+    spark = open_session(read_settings(os.environ), master="local[2]").spark
+    lines = ["# Written by tests/laws/batches.py: batch, number of the contract, digest of what Spark gives for it."]
+    for seed in range(KEPT):
+        told = each_outcome(smalls_of(seed), "spark", folder / str(seed), spark=spark)
+        lines += [f"{seed} {number} {digest(text)}" for number, text in sorted(told.items())]
+    ANSWERS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    keep_answers(Path(sys.argv[1]))
