@@ -7,6 +7,8 @@ from typing import TypeVar
 
 from sqlglot import exp
 
+from lakelogic.engine.spark.groups import ask_by_outputs
+
 _Tree = TypeVar("_Tree", bound=exp.Expr)
 
 
@@ -19,6 +21,8 @@ def render(tree: exp.Expr) -> str:
         tree = tree.transform(_without_times_of_day)
     if tree.find(exp.DateDiff, exp.ParseJSON) is not None:
         tree = tree.transform(_whole_days).transform(_parsed_json)
+    if tree.find(exp.Qualify, exp.Group) is not None:
+        tree = ask_by_outputs(tree.copy())
     # `comments=False`: an author's comment may hold `*/` or a hint that Spark would obey.
     return tree.sql(dialect="spark", comments=False)
 
