@@ -26,6 +26,7 @@ from lakelogic.plan.steps.shapes import (
 from lakelogic.plan.types import named
 from lakelogic.plan.typing import annotate, check_types, require_boolean
 from lakelogic.plan.workbench import Compiled, Workbench
+from lakelogic.plan.zeros import without_negative_zeros
 
 _WHOLE_TABLE = ("group", "having", "distinct", "limit", "offset", "order", "qualify", "joins", "laterals", "with_",
                 "with", "pivots", "windows", "cluster", "distribute", "sort", "sample")  # fmt: skip
@@ -111,6 +112,7 @@ def _compile_table(query: exp.Query, label: str, bench: Workbench) -> None:
     types = type_query(qualified, {name: {c.name: c.type for c in r.columns} for name, r in known.items()})
     refuse_sums(qualified)
     spell_out_unknown(qualified)
+    without_negative_zeros(qualified)
     outputs = _last_of_each_name(qualified, types)
     for node in qualified.find_all(exp.Table):
         if node.name == SOURCE_NAME and not node.db:
