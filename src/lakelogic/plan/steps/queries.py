@@ -15,6 +15,7 @@ from lakelogic.plan.query_types import Types, type_query
 from lakelogic.plan.relation import SOURCE_NAME, Relation, resolve, unknown_column
 from lakelogic.plan.sql import RESOLVE_DIALECT, SqlProblem, parse_query, shorten
 from lakelogic.plan.stage_builder import Output, keep
+from lakelogic.plan.steps.correlation import refuse_correlations
 from lakelogic.plan.steps.failures import stop_on_failures
 from lakelogic.plan.steps.shapes import (
     refuse_early_windows,
@@ -109,6 +110,7 @@ def _compile_table(query: exp.Query, label: str, bench: Workbench) -> None:
     _refuse_unknown_tables(query, known)
     qualified = _qualified(query, known)
     refuse_early_windows(qualified)
+    refuse_correlations(qualified)
     types = type_query(qualified, {name: {c.name: c.type for c in r.columns} for name, r in known.items()})
     refuse_sums(qualified)
     spell_out_unknown(qualified)
