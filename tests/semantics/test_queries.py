@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.semantics.queries import Query, ask_spark, compute, read_queries, views
+from tests.semantics.queries import FILE, Query, ask_spark, compute, plan, read_queries, views
 
 from lakelogic.core.errors import CapabilityError, RunError
+from lakelogic.plan.sql import SqlProblem
 
 QUERIES = read_queries()
+REFUSED = (FILE.parent / "spark_refuses.txt").read_text(encoding="utf-8").splitlines()[1:]
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "polars"])
@@ -25,6 +27,22 @@ def test_a_query_gives_what_spark_gives(query: Query, engine: str) -> None:
         found = compute(query.sql, engine)
         assert found.columns == query.columns
         assert found.rows == query.rows
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_what_spark_refuses_is_refused_at_load_time(sql: str) -> None:
+    with pytest.raises(SqlProblem, match="Spark SQL has no"):
+        plan(sql)
+
+
+@pytest.mark.spark
+def test_spark_refuses_them(spark_session: Any) -> None:
+    from pyspark.errors import AnalysisException
+
+    with views(spark_session):
+        for sql in REFUSED:
+            with pytest.raises(AnalysisException):
+                spark_session.sql(sql)
 
 
 @pytest.mark.spark

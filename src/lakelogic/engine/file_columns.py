@@ -61,6 +61,11 @@ def refuse_differences(files: Sequence[tuple[str, Mapping[str, str]]], *, widen:
             known[name] = _together(name, (before, path), (word, file), widen=widen), path
 
 
+def has_nulls(files: Sequence[ParquetColumns]) -> bool:
+    """Whether a column has no type in some file, as it holds nothing there; Spark, which has no such type, reads INT."""
+    return any("null" in word for file in files for word in file.words.values())
+
+
 @contextmanager
 def unreadable_files(kind: str, path: str) -> Iterator[None]:
     """Name the file that a library cannot read; none of its rows was looked at yet."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import reduce
 
 from sqlglot import exp
@@ -94,6 +94,16 @@ def _apart(conditions: Iterable[exp.Expr]) -> list[exp.Expr]:
 def all_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
     parts = _apart(conditions)
     return reduce(lambda left, right: exp.And(this=left, expression=right), parts) if parts else exp.true()
+
+
+def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions that must all hold."""
+    inner = condition.unnest()
+    if isinstance(inner, exp.And):
+        yield from conjuncts(inner.this)
+        yield from conjuncts(inner.expression)
+    else:
+        yield inner
 
 
 def any_of(conditions: Iterable[exp.Expr]) -> exp.Expr:

@@ -34,6 +34,7 @@ from lakelogic.plan.sql import SqlProblem, parse_expression
 from lakelogic.plan.stage_builder import Output, StageBuilder, keep, replaced
 from lakelogic.plan.types import named, string_type
 from lakelogic.plan.typing import annotate, check_types, require_boolean
+from lakelogic.plan.zeros import without_negative_zeros
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ class Workbench:
                 "LL214", f"`{parsed.sql('databricks')}` aggregates rows", "use a `rollup` step or a dataset rule"
             )
         resolved = resolve(parsed, self.relation, strict=strict)
-        return check_types(annotate(resolved, self.relation))
+        return without_negative_zeros(check_types(annotate(resolved, self.relation)))
 
     def step_failure(self, compiled: Compiled, label: str) -> list[Failure]:
         """The check that catches rows for which a step's expression would have raised."""

@@ -18,7 +18,7 @@ _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _TYPES: dict[str, pa.DataType] = {
     "string": pa.string(), "int": pa.int32(), "long": pa.int64(), "short": pa.int16(), "float": pa.float32(),
     "double": pa.float64(), "boolean": pa.bool_(), "date": pa.date32(), "binary": pa.binary(),
-    "timestamp": pa.timestamp("us", "UTC"), "timestamp_ntz": pa.timestamp("us"),
+    "timestamp": pa.timestamp("us", "UTC"), "timestamp_ntz": pa.timestamp("us"), "null": pa.null(),
 }  # fmt: skip
 
 

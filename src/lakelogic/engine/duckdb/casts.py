@@ -15,7 +15,7 @@ from lakelogic.core.errors import CapabilityError
 
 # Spark trims blanks and ASCII control characters around a value before it casts it, and nothing else.
 _BLANKS = r"[\x01-\x20\x7f]*"
-_DATE = r"([0-9]{4,6})(?:-([0-9]{1,2})(?:-([0-9]{1,2})"
+_MONTH_AND_DAY = r"(?:-([0-9]{1,2})(?:-([0-9]{1,2})"
 _TIME = r"(?:[ T]([01]?[0-9]|2[0-3])(?::([0-5]?[0-9])(?::([0-5]?[0-9])(?:\.([0-9]*))?(.*?))?)?)?"
 
 _WHOLE_TEXT = "TRY_CAST(regexp_extract(v, '^{blanks}([+-]?[0-9]+){blanks}$', 1) AS {type})"
@@ -44,9 +44,11 @@ CASE lower(regexp_extract(v, '^{blanks}([a-zA-Z01]+){blanks}$', 1))
      WHEN 't' THEN TRUE WHEN 'true' THEN TRUE WHEN 'y' THEN TRUE WHEN 'yes' THEN TRUE WHEN '1' THEN TRUE
      WHEN 'f' THEN FALSE WHEN 'false' THEN FALSE WHEN 'n' THEN FALSE WHEN 'no' THEN FALSE WHEN '0' THEN FALSE
 END"""
-_PARTS = f"regexp_extract(v, '(?s)^{_BLANKS}{_DATE}{_TIME})?)?{_BLANKS}$', ['y', 'mo', 'd', 'h', 'mi', 's', 'f', 'z'])"
-_DAY_PARTS = f"regexp_extract(v, '(?s)^{_BLANKS}[+]?{_DATE}(?:[ T].*)?)?)?{_BLANKS}$', ['y', 'mo', 'd'])"
-_DAY = "concat(p.y, '-', ll_two(p.mo, '01'), '-', ll_two(p.d, '01'))"
+_PARTS = f"regexp_extract(v, '(?s)^{_BLANKS}([+-]?[0-9]{{4,6}}){_MONTH_AND_DAY}{_TIME})?)?{_BLANKS}$', ['y', 'mo', 'd', 'h', 'mi', 's', 'f', 'z'])"
+_DAY_PARTS = (
+    f"regexp_extract(v, '(?s)^{_BLANKS}([+-]?[0-9]{{4,7}}){_MONTH_AND_DAY}(?:[ T].*)?)?)?{_BLANKS}$', ['y', 'mo', 'd'])"
+)
+_DAY = "concat(ltrim(p.y, '+'), '-', ll_two(p.mo, '01'), '-', ll_two(p.d, '01'))"
 
 # What nearly all files hold is told by patterns without groups, which are much faster, and read by DuckDB itself.
 _PLAIN_WHOLE, _PLAIN_NUMBER = "^-?[0-9]{1,18}$", "^-?[0-9]{1,15}(?:[.][0-9]{0,15})?$"
@@ -96,9 +98,12 @@ CAST_MACROS: dict[str, str] = {
         "CASE WHEN typeof(x) = 'VARCHAR' THEN ll_from_text_timestamp(CAST(x AS VARCHAR))"
         " ELSE TRY_CAST(CAST(x AS VARCHAR) AS TIMESTAMP) END"
     ),
+    # Spark writes years beyond 9999 with a sign, and those before the year 0 too.
+    "ll_year_text(v)": "CASE WHEN regexp_matches(v, '^[0-9]{5}|BC') THEN ll_far_text(v) ELSE v END",
     "ll_text(x)": (
         "CASE WHEN typeof(x) IN ('DOUBLE', 'FLOAT') THEN ll_java_number(CAST(x AS VARCHAR))"
-        " WHEN typeof(x) LIKE 'TIMESTAMP WITH%' THEN regexp_replace(CAST(x AS VARCHAR), '[+]00$', '')"
+        " WHEN typeof(x) LIKE 'TIMESTAMP WITH%' THEN ll_year_text(regexp_replace(CAST(x AS VARCHAR), '[+]00$', ''))"
+        " WHEN typeof(x) = 'DATE' OR typeof(x) LIKE 'TIMESTAMP%' THEN ll_year_text(CAST(x AS VARCHAR))"
         " WHEN typeof(x) LIKE '%]' OR typeof(x) LIKE 'STRUCT%' OR typeof(x) LIKE 'MAP%' OR typeof(x) = 'BLOB'"
         " THEN ll_refuse('a text of a nested or binary value')"
         " ELSE CAST(x AS VARCHAR) END"

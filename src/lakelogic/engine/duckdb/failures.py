@@ -11,7 +11,12 @@ from lakelogic.core.errors import CapabilityError, LakeLogicError, RunError
 from lakelogic.engine.local.failures import HINT, STOPPED
 
 # These speak of names, types and paths; all others may quote a row's values.
-_ABOUT_THE_QUERY = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
+_ABOUT_THE_QUERY = (
+    duckdb.BinderException,
+    duckdb.CatalogException,
+    duckdb.ParserException,
+    duckdb.NotImplementedException,
+)
 _ABOUT_STORAGE = (duckdb.IOException, duckdb.OutOfMemoryException)
 _MEMORY_HINT = "give it more memory (LAKELOGIC_DUCKDB_MEMORY), or read fewer files at once (--max-files-per-batch)"
 _REFUSAL = "the DuckDB engine cannot compute "

@@ -30,14 +30,14 @@ FUNCTION_MACROS: dict[str, str] = {
     ),
     "ll_substring(x, n, size)": (
         "CASE WHEN n IS NOT NULL AND size IS NOT NULL THEN"
-        " ll_cut(ll_text(x), ll_start(n, length(ll_text(x))), ll_start(n, length(ll_text(x))) + greatest(size, 0)) END"
+        " ll_cut(x, ll_start(n, length(x)), ll_start(n, length(x)) + greatest(size, 0)) END"
     ),
-    "ll_left(x, n)": "CASE WHEN n IS NOT NULL THEN left(ll_text(x), greatest(n, 0)) END",
-    "ll_right(x, n)": "CASE WHEN n IS NOT NULL THEN right(ll_text(x), greatest(n, 0)) END",
+    "ll_left(x, n)": "CASE WHEN n IS NOT NULL THEN left(x, greatest(n, 0)) END",
+    "ll_right(x, n)": "CASE WHEN n IS NOT NULL THEN right(x, greatest(n, 0)) END",
     "ll_lpad(x, n, fill)": "CASE WHEN fill = '' THEN ll_left(x, n) ELSE lpad(x, n, fill) END",
     "ll_rpad(x, n, fill)": "CASE WHEN fill = '' THEN ll_left(x, n) ELSE rpad(x, n, fill) END",
     # DuckDB turns letters around with their marks.
-    "ll_reverse(x)": "CASE WHEN strlen(ll_text(x)) = length(ll_text(x)) THEN reverse(ll_text(x)) ELSE ll_full_reverse(ll_text(x)) END",
+    "ll_reverse(x)": "CASE WHEN strlen(x) = length(x) THEN reverse(x) ELSE ll_full_reverse(x) END",
     "ll_levenshtein(a, b)": "CASE WHEN strlen(a) = length(a) AND strlen(b) = length(b) THEN levenshtein(a, b) ELSE ll_full_levenshtein(a, b) END",
     "ll_found(x, part, n)": "CASE WHEN part = '' THEN 1 WHEN instr(substring(x, n), part) = 0 THEN 0 ELSE instr(substring(x, n), part) + n - 1 END",
     "ll_locate(x, part, n)": "CASE WHEN n IS NULL THEN 0 WHEN x IS NULL OR part IS NULL THEN NULL WHEN n <= 0 THEN 0 ELSE ll_found(x, part, CAST(n AS BIGINT)) END",
@@ -92,14 +92,15 @@ FUNCTION_MACROS: dict[str, str] = {
         "CASE WHEN b >= a THEN ll_months_of(a, b) - CASE WHEN ll_clock_key(b) < ll_clock_key(a) THEN 1 ELSE 0 END"
         " ELSE ll_months_of(a, b) + CASE WHEN ll_clock_key(b) > ll_clock_key(a) THEN 1 ELSE 0 END END"
     ),
-    "ll_elapsed_months(a, b)": "ll_full_months(ll_cast_timestamptz(a), ll_cast_timestamptz(b))",
+    # Values that are named often are computed first, in a list: written out they would be thousands of nodes.
+    "ll_elapsed_months(a, b)": "list_transform([{'a': ll_cast_timestamptz(a), 'b': ll_cast_timestamptz(b)}], lambda p: ll_full_months(p.a, p.b))[1]",
     "ll_month_end(t)": "day(t) = day(last_day(CAST(t AS DATE)))",
     "ll_second_of_month(t)": "day(t) * 86400 + hour(t) * 3600 + minute(t) * 60 + second(t)",
     "ll_months_apart(a, b)": (
         "CASE WHEN day(a) = day(b) OR (ll_month_end(a) AND ll_month_end(b)) THEN CAST(ll_months_of(b, a) AS DOUBLE)"
         " ELSE round((ll_months_of(b, a) + (ll_second_of_month(a) - ll_second_of_month(b)) / 2678400.0::DOUBLE) * 1e8) / 1e8 END"
     ),
-    "ll_months_between(a, b)": "ll_months_apart(ll_cast_timestamptz(a), ll_cast_timestamptz(b))",
+    "ll_months_between(a, b)": "list_transform([{'a': ll_cast_timestamptz(a), 'b': ll_cast_timestamptz(b)}], lambda p: ll_months_apart(p.a, p.b))[1]",
     "ll_date_trunc(unit, x)": "date_trunc(unit, ll_cast_timestamptz(x))",
     "ll_trunc(unit, x)": "CAST(date_trunc(unit, ll_cast_date(x)) AS DATE)",
     "ll_format(x, code)": "strftime(ll_cast_timestamptz(x), code)",

@@ -8,6 +8,8 @@ from sqlglot import exp
 
 from lakelogic.core.errors import CapabilityError
 
+# Calls that `typed` replaces once it knows the types of their operands.
+WAITING = frozenset({"ll_divide", "ll_multiply", "ll_round", "ll_moved", "ll_to_json"})
 Rewrite = Callable[[exp.Expr], exp.Expr]
 
 

@@ -12,7 +12,7 @@ from lakelogic.core.slices import RUN_ID_COLUMN, DatabaseSlice, FileSlice, Frame
 from lakelogic.engine.duckdb.read_database import read_database
 from lakelogic.engine.duckdb.relations import Relations
 from lakelogic.engine.duckdb.types import literal, quote, readable, refuse_equal_names, text_columns, to_columns
-from lakelogic.engine.file_columns import ParquetColumns, read_columns
+from lakelogic.engine.file_columns import ParquetColumns, has_nulls, read_columns
 from lakelogic.engine.local.frames import arrow_of
 from lakelogic.engine.local.lines import local_path
 from lakelogic.engine.local.options import parse_options
@@ -25,6 +25,7 @@ from lakelogic.engine.protocol import ReadSpec
 from lakelogic.plan.model import HIDDEN_PREFIX, MALFORMED_COLUMN, SOURCE_COLUMN, LinkRead, SourceFacts
 from lakelogic.storage.address import is_remote
 
+_NULL_TYPE = '"NULL"'
 _FEW_FILES = 100  # each is a SELECT of its own, which DuckDB binds anew wherever a view of them is used
 
 
@@ -139,7 +140,12 @@ def _typed_files(relations: Relations, format_: str, paths: Sequence[str]) -> st
     if format_ == "parquet":
         files = read_columns(paths)
         refuse_equal_names([file.names for file in files])
-        parts = [_stamped(relations, _parquet(file), file.path) for file in files]
+        read = (
+            _with_typed_nulls(relations, [_parquet(file) for file in files])
+            if has_nulls(files)
+            else map(_parquet, files)
+        )
+        parts = [_stamped(relations, rows, file.path) for rows, file in zip(read, files, strict=True)]
     elif format_ == "orc":
         found = open_orc(paths)
         refuse_equal_names([each.schema.names for each in found])
@@ -155,6 +161,21 @@ def _parquet(file: ParquetColumns) -> str:
     moments = ", ".join(f"CAST({quote(name)} AS TIMESTAMPTZ) AS {quote(name)}" for name in sorted(file.instants))
     chosen = f"* REPLACE ({moments})" if moments else "*"
     return f"SELECT {chosen} FROM read_parquet({literal(place)}, hive_partitioning = false)"
+
+
+def _with_typed_nulls(relations: Relations, files: Sequence[str]) -> list[str]:
+    """Columns of NULLs in the type that they have in another file, or else in the one that Spark reads them as."""
+    found = [dict(relations.describe(rows)) for rows in files]
+    known = {name: type_ for types in found for name, type_ in types.items() if _NULL_TYPE not in type_}
+    read = []
+    for rows, types in zip(files, found, strict=True):
+        casts = [
+            f"CAST({quote(name)} AS {known.get(name, type_.replace(_NULL_TYPE, 'INTEGER'))}) AS {quote(name)}"
+            for name, type_ in types.items()
+            if _NULL_TYPE in type_
+        ]
+        read.append(f"SELECT * REPLACE ({', '.join(casts)}) FROM ({rows})" if casts else rows)
+    return read
 
 
 def _stamped(relations: Relations, rows: str, source: str) -> str:

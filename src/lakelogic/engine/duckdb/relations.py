@@ -11,6 +11,7 @@ import duckdb
 from sqlglot import exp
 
 from lakelogic.core.errors import LakeLogicError
+from lakelogic.engine.duckdb.expansion import bounded
 from lakelogic.engine.duckdb.render import rewrite, sql_of, type_sql
 from lakelogic.engine.duckdb.session import Session
 from lakelogic.engine.duckdb.typed import settle_types
@@ -67,7 +68,7 @@ class Relations:
             self.streams[name] = self.streams[sql]
 
     def sql(self, tree: exp.Expr) -> str:
-        return sql_of(settle_types(rewrite(tree, self._types_of), self.session))
+        return sql_of(settle_types(bounded(rewrite(tree, self._types_of)), self.session))
 
     def _types_of(self, name: str) -> dict[str, str]:
         known = {*self.tables, *self.views}

@@ -27,7 +27,16 @@ _OWN_MIB = 400  # Python, its libraries, and buffers of readers and writers that
 _DECIMAL_CALL = re.compile(r"ll_(?:cast|from_text)_decimal_(\d+)_(\d+)", re.IGNORECASE)
 _CALL = re.compile(r"\bll_\w+", re.IGNORECASE)
 _REFUSE = {"ll_refuse(what)": "error(concat('the DuckDB engine cannot compute ', what))"}
-_MACROS = {head.split("(")[0]: (head, body) for head, body in {**_REFUSE, **CAST_MACROS, **FUNCTION_MACROS}.items()}
+MACROS = {head.split("(")[0]: (head, body) for head, body in {**_REFUSE, **CAST_MACROS, **FUNCTION_MACROS}.items()}
+
+
+def find_macro(name: str) -> tuple[str, str] | None:
+    """Name with parameters, and body, of a macro of ours."""
+    sizes = _DECIMAL_CALL.fullmatch(name)
+    if sizes is None:
+        return MACROS.get(name)
+    made = decimal_macros(int(sizes[1]), int(sizes[2]))
+    return next((head, body) for head, body in made.items() if head.startswith(f"{name}("))
 
 
 class Session:
@@ -80,8 +89,8 @@ class Session:
         for precision, scale in set(_DECIMAL_CALL.findall(sql)):
             for head, body in decimal_macros(int(precision), int(scale)).items():
                 self._define(head, body)
-        for name in sorted({name.lower() for name in _CALL.findall(sql)} & _MACROS.keys()):
-            self._define(*_MACROS[name])
+        for name in sorted({name.lower() for name in _CALL.findall(sql)} & MACROS.keys()):
+            self._define(*MACROS[name])
 
     def close(self) -> None:
         self.connection.close()

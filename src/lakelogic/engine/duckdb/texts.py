@@ -67,7 +67,12 @@ def substring(node: exp.Expr) -> exp.Expr:
     if isinstance(start, exp.Literal) and start.name.isdigit() and isinstance(size, exp.Literal):
         first = exp.Literal.number(max(int(start.name), 1))
         return call("substring", to_text(node.this), first, size)
-    return call("ll_substring", node.this, start, size)
+    return call("ll_substring", to_text(node.this), start, size)
+
+
+def end(name: str) -> Rewrite:
+    """The first or the last letters."""
+    return lambda node: call(name, to_text(node.this), node.expression)
 
 
 def pad(node: exp.Expr) -> exp.Expr:

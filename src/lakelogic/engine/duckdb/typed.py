@@ -12,7 +12,7 @@ import duckdb
 from sqlglot import exp
 
 from lakelogic.core.errors import CapabilityError
-from lakelogic.engine.duckdb.nodes import call, refused
+from lakelogic.engine.duckdb.nodes import WAITING, call, refused
 from lakelogic.engine.duckdb.render import WIDENED, sql_of
 from lakelogic.engine.duckdb.session import Session
 
@@ -37,7 +37,7 @@ def settle_types(tree: exp.Expr, session: Session) -> exp.Expr:
 
 
 def _waits(node: exp.Expr) -> bool:
-    return isinstance(node, _NODES) or node.name in {"ll_divide", "ll_multiply", "ll_round", "ll_moved", "ll_to_json"}
+    return isinstance(node, _NODES) or node.name in WAITING
 
 
 def _settled(node: exp.Expr, asking: _Asking) -> exp.Expr:

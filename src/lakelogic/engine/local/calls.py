@@ -71,6 +71,15 @@ def in_utc(clock: str, zone: str) -> str | None:
         return None
 
 
+def far_text(text: str) -> str:
+    """A date or moment before the year 1 (`0001-01-01 (BC)`, the year 0) or beyond 9999, as Spark writes it."""
+    day, *clock = text.replace(" (BC)", "").split(" ")
+    year, rest = day.split("-", 1)
+    number = 1 - int(year) if "(BC)" in text else int(year)
+    sign = "-" if number < 0 else "+" if number > 9999 else ""
+    return " ".join([f"{sign}{abs(number):04}-{rest}", *clock])
+
+
 def upper(text: str) -> str:
     return text.upper()
 
@@ -170,6 +179,7 @@ CALLS: dict[str, tuple[Callable[..., object], tuple[str, ...], str]] = {
     "ll_zone_known": (zone_known, ("VARCHAR",), "BOOLEAN"),
     "ll_in_utc": (in_utc, ("VARCHAR", "VARCHAR"), "VARCHAR"),
     "ll_hex_number": (hex_number, ("VARCHAR",), "VARCHAR"),
+    "ll_far_text": (far_text, ("VARCHAR",), "VARCHAR"),
     "ll_java_number": (java_number, ("VARCHAR",), "VARCHAR"),
     "ll_full_upper": (upper, ("VARCHAR",), "VARCHAR"),
     "ll_full_lower": (lower, ("VARCHAR",), "VARCHAR"),

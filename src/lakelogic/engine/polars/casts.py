@@ -25,9 +25,10 @@ from lakelogic.engine.polars.values import Value, call, null, rarely, refused
 
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _FLOATING = rf"^({_NUMBER}|(?i:[+-]?(?:inf|infinity)|nan))[dDfF]?$"
-_DATE = r"([0-9]{4,6})(?:-([0-9]{1,2})(?:-([0-9]{1,2})"
-_DAY = rf"(?s)^\+?{_DATE}(?:[ T].*)?)?)?$"
-_MOMENT = rf"(?s)^{_DATE}(?:[ T]([01]?[0-9]|2[0-3])(?::([0-5]?[0-9])(?::([0-5]?[0-9])(?:\.([0-9]*))?(.*?))?)?)?)?)?$"
+_MONTH_AND_DAY = r"(?:-([0-9]{1,2})(?:-([0-9]{1,2})"
+_DAY = rf"(?s)^([+-]?[0-9]{{4,7}}){_MONTH_AND_DAY}(?:[ T].*)?)?)?$"
+_TIME = r"(?:[ T]([01]?[0-9]|2[0-3])(?::([0-5]?[0-9])(?::([0-5]?[0-9])(?:\.([0-9]*))?(.*?))?)?)?"
+_MOMENT = rf"(?s)^([+-]?[0-9]{{4,6}}){_MONTH_AND_DAY}{_TIME})?)?$"
 # What nearly all files hold is told by patterns without groups, which are many times faster, and read by Polars itself.
 _PLAIN_NUMBER = r"^[+-]?[0-9]{1,15}(?:\.[0-9]{0,15})?$"
 _PLAIN_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
@@ -147,9 +148,10 @@ def _two(part: pl.Expr, other: str) -> pl.Expr:
 
 
 def _day(parts: Callable[[int], pl.Expr]) -> pl.Expr:
-    year = parts(1)
+    year = parts(1).str.strip_prefix("+")
     # A year of more than four digits needs its sign.
-    signed = pl.when(year.str.len_bytes() > 4).then(pl.concat_str(pl.lit("+"), year)).otherwise(year)
+    far = (year.str.len_bytes() > 4) & ~year.str.starts_with("-")
+    signed = pl.when(far).then(pl.concat_str(pl.lit("+"), year)).otherwise(year)
     return pl.concat_str(signed, pl.lit("-"), _two(parts(2), "01"), pl.lit("-"), _two(parts(3), "01"))
 
 

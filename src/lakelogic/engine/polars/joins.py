@@ -13,9 +13,9 @@ from sqlglot import exp
 from lakelogic.core.errors import PlanError
 from lakelogic.engine.polars.expressions import Compiler, MaskCalls, Scope, ScopeColumn
 from lakelogic.engine.polars.logic import condition, unified
-from lakelogic.engine.polars.trees import conjuncts
 from lakelogic.engine.polars.types import Type, is_null
 from lakelogic.engine.polars.values import Value, refused
+from lakelogic.plan.expressions import conjuncts
 
 Kind = Literal["inner", "left", "right", "full", "semi", "anti"]
 _LEFT, _RIGHT = "\0left", "\0right"

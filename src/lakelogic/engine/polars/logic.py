@@ -210,8 +210,8 @@ def _sure(node: exp.Expr, value_of: Compile) -> Value:
     def check(columns: Sequence[pl.Series]) -> pl.Series:
         if columns[1].any():
             raise RunError(STOPPED, code="LL488")
-        height = max(len(column) for column in columns)
-        return columns[0] if len(columns[0]) == height else columns[0].new_from_index(0, height)
+        # A constant comes as one row, also beside no rows at all.
+        return columns[0] if len(columns[0]) != 1 else columns[0].new_from_index(0, len(columns[1]))
 
     made = pl.map_batches([value.expr, asked], check, return_dtype=value.type, is_elementwise=True)
     return Value(made, value.type)

@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 
 from lakelogic.core.errors import CapabilityError, PlanError, RunError
 from lakelogic.core.slices import RUN_ID_COLUMN, DatabaseSlice, FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
-from lakelogic.engine.file_columns import ParquetColumns, read_columns
+from lakelogic.engine.file_columns import ParquetColumns, has_nulls, read_columns
 from lakelogic.engine.local.frames import arrow_of
 from lakelogic.engine.local.options import parse_options
 from lakelogic.engine.local.orc_files import open_orc
@@ -27,7 +27,7 @@ from lakelogic.engine.polars.logic import condition
 from lakelogic.engine.polars.read_database import read_database
 from lakelogic.engine.polars.relations import Relations, one_row, rows_of
 from lakelogic.engine.polars.rows import Rows
-from lakelogic.engine.polars.types import Type, readable, text_columns, to_columns
+from lakelogic.engine.polars.types import Type, readable, text_columns, to_columns, typed_nulls
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.plan.model import HIDDEN_PREFIX, MALFORMED_COLUMN, SOURCE_COLUMN, LinkRead, SourceFacts
 
@@ -162,7 +162,24 @@ def _parquet(format_: str, paths: Sequence[str]) -> Rows:
         raise CapabilityError(f"the Polars engine cannot read format `{format_}` from files", hint="use engine: spark")
     if not paths:
         raise RunError("there is no file to read")
-    return _together([_stamped(rows_of(_as_spark(file)), file.path) for file in read_columns(paths)])
+    files = read_columns(paths)
+    frames = [_as_spark(file) for file in files]
+    read = _with_typed_nulls(frames) if has_nulls(files) else frames
+    return _together([_stamped(rows_of(frame), file.path) for frame, file in zip(read, files, strict=True)])
+
+
+def _with_typed_nulls(frames: Sequence[pl.LazyFrame]) -> list[pl.LazyFrame]:
+    """Columns of NULLs in the type that they have in another file, or else in the one that Spark reads them as."""
+    found = [frame.collect_schema() for frame in frames]
+    known = {name: type_ for types in found for name, type_ in types.items() if typed_nulls(type_) == type_}
+    return [
+        frame.with_columns(
+            pl.col(name).cast(known.get(name, typed_nulls(type_)))
+            for name, type_ in types.items()
+            if typed_nulls(type_) != type_
+        )
+        for frame, types in zip(frames, found, strict=True)
+    ]
 
 
 def _as_spark(file: ParquetColumns) -> pl.LazyFrame:

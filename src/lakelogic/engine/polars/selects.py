@@ -47,12 +47,15 @@ class Select:
         if self._is_grouped():
             self._group()
         self._settle(self._outputs())
+        self._keep_by("having")  # windows look at the groups that are left
         self._windows()
-        for part in ("having", "qualify"):
-            if self.tree.args.get(part) is not None:
-                self._filter(self.tree.args[part].this)
+        self._keep_by("qualify")
         self._explode()
         return self._limited(self._projected(stars))
+
+    def _keep_by(self, part: str) -> None:
+        if self.tree.args.get(part) is not None:
+            self._filter(self.tree.args[part].this)
 
     def _filter(self, test: exp.Expr) -> None:
         self.scope = Scope(self.scope.frame.filter(condition(test, self.compiler).expr), self.scope.columns)

@@ -17,8 +17,9 @@ from lakelogic.engine.polars.expressions import Compiler, Scope, ScopeColumn
 from lakelogic.engine.polars.joins import has_column, matched
 from lakelogic.engine.polars.logic import condition
 from lakelogic.engine.polars.rows import Queries, Rows, Tables
-from lakelogic.engine.polars.trees import conjuncts, has_aggregate, own_nodes, put
+from lakelogic.engine.polars.trees import has_aggregate, own_nodes, put
 from lakelogic.engine.polars.values import Value, refused
+from lakelogic.plan.expressions import conjuncts
 
 _PARTS = {"expressions", "from_", "joins", "laterals", "where", "with_", "kind", "hint", "operation_modifiers"}
 _ITEM, _COUNT, _THERE = "\0item", "\0count", "\0there"

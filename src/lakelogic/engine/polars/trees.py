@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -50,16 +50,6 @@ def _parents(node: exp.Expr) -> list[exp.Expr]:
         found.append(at)
         at = at.parent
     return found
-
-
-def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    """The conditions that must all hold."""
-    inner = node.unnest()
-    if isinstance(inner, exp.And):
-        yield from conjuncts(inner.this)
-        yield from conjuncts(inner.expression)
-    else:
-        yield inner
 
 
 def put(node: exp.Expr, name: str) -> None:

@@ -141,6 +141,20 @@ def readable(name: str, type_: Type) -> Type:
     return read
 
 
+def typed_nulls(type_: Type) -> Type:
+    """A type of a file with INT where it has none."""
+    match type_:
+        case pl.Null():
+            return pl.Int32()
+        case pl.List():
+            inner: Any = type_.inner
+            return pl.List(typed_nulls(inner))
+        case pl.Struct():
+            fields: Any = type_.fields
+            return pl.Struct([pl.Field(f.name, typed_nulls(f.dtype)) for f in fields])
+    return type_
+
+
 def to_columns(types: Iterable[tuple[str, Type]]) -> tuple[Column, ...]:
     return tuple(Column(name, to_plan(type_)) for name, type_ in types)
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from sqlglot import exp
 
+from lakelogic.engine.spark.groups import ask_by_outputs
 from lakelogic.engine.spark.json_text import json_parts
 from lakelogic.plan.nested import PARTS
 
@@ -24,6 +25,8 @@ def render(tree: exp.Expr) -> str:
         tree = tree.transform(_whole_days).transform(_parsed_json)
     if any(node.name == PARTS for node in tree.find_all(exp.Anonymous)):
         tree = tree.transform(_json_parts)
+    if tree.find(exp.Qualify, exp.Group) is not None:
+        tree = ask_by_outputs(tree.copy())
     # `comments=False`: an author's comment may hold `*/` or a hint that Spark would obey.
     return tree.sql(dialect="spark", comments=False)
 

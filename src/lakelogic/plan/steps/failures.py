@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from lakelogic.plan.attempt import attempt
-from lakelogic.plan.expressions import all_of, function, wrap
+from lakelogic.plan.expressions import all_of, conjuncts, function, wrap
 from lakelogic.plan.model import SURE_FUNCTION
 from lakelogic.plan.sql import SqlProblem
 
@@ -115,7 +115,7 @@ def _conjunction(tests: exp.Expr, failures: Sequence[exp.Expr], *, keys_apart: b
     """Each condition apart, so that engines still see keys to join by; behind those that failed none is asked."""
     passed: list[exp.Expr] = []  # true where the conditions so far let the row pass, or do not know
     made: list[exp.Expr] = []
-    for test in _conjuncts(tests):
+    for test in conjuncts(tests):
         tried = _attempt(test)
         safe = test if tried is None else tried[1]
         if tried is None:
@@ -135,12 +135,3 @@ def _with_sure_sides(test: exp.Expr) -> exp.Expr:
     for side in (kept.this, kept.expression):
         _replace(side)
     return kept
-
-
-def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    inner = node.unnest()
-    if isinstance(inner, exp.And):
-        yield from _conjuncts(inner.this)
-        yield from _conjuncts(inner.expression)
-    else:
-        yield node

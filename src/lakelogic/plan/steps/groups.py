@@ -17,6 +17,7 @@ from lakelogic.plan.steps.failures import stop_on_failures
 from lakelogic.plan.types import named
 from lakelogic.plan.typing import annotate, check_types
 from lakelogic.plan.workbench import Workbench
+from lakelogic.plan.zeros import without_negative_zeros
 
 KEYS_COLUMN = "source_keys"
 
@@ -37,7 +38,8 @@ def compile_window(step: t.WindowStep, bench: Workbench) -> None:
             order=exp.Order(expressions=[term.copy() for term in order]) if order else None,
             over="OVER",
         )
-        outputs.append(Output(Column(name, _type_of(call, bench)), window))
+        call.type = _type_of(call, bench)
+        outputs.append(Output(Column(name, call.type), without_negative_zeros(window)))
     label = "window " + ", ".join(step.columns)
     bench.builder.project(label, replaced(relation.columns, outputs))
 
@@ -86,7 +88,8 @@ def _aggregate(sql: str, bench: Workbench) -> exp.Expr:
     parsed = fix_clock(parse_expression(sql, PARSE_DIALECTS.get(bench.contract.dialect, bench.contract.dialect)))
     if not parsed.find(exp.AggFunc) and not parsed.find(exp.Anonymous):
         raise SqlProblem("LL237", f"`{shorten(sql)}` does not aggregate", "use SUM, COUNT, AVG, MIN, MAX, ...")
-    return check_types(annotate(resolve(parsed, bench.relation, strict=False), bench.relation))
+    typed = check_types(annotate(resolve(parsed, bench.relation, strict=False), bench.relation))
+    return without_negative_zeros(typed)
 
 
 def _type_of(expression: exp.Expr, bench: Workbench) -> exp.DataType:

@@ -15,11 +15,19 @@ from lakelogic.plan.query_types import Types, type_query
 from lakelogic.plan.relation import SOURCE_NAME, Relation, resolve, unknown_column
 from lakelogic.plan.sql import RESOLVE_DIALECT, SqlProblem, parse_query, shorten
 from lakelogic.plan.stage_builder import Output, keep
+from lakelogic.plan.steps.correlation import refuse_correlations
 from lakelogic.plan.steps.failures import stop_on_failures
-from lakelogic.plan.steps.shapes import refuse_outputs, refuse_shapes, refuse_sums, spell_out_unknown
+from lakelogic.plan.steps.shapes import (
+    refuse_early_windows,
+    refuse_outputs,
+    refuse_shapes,
+    refuse_sums,
+    spell_out_unknown,
+)
 from lakelogic.plan.types import named
 from lakelogic.plan.typing import annotate, check_types, require_boolean
 from lakelogic.plan.workbench import Compiled, Workbench
+from lakelogic.plan.zeros import without_negative_zeros
 
 _WHOLE_TABLE = ("group", "having", "distinct", "limit", "offset", "order", "qualify", "joins", "laterals", "with_",
                 "with", "pivots", "windows", "cluster", "distribute", "sort", "sample")  # fmt: skip
@@ -101,9 +109,12 @@ def _compile_table(query: exp.Query, label: str, bench: Workbench) -> None:
     known = {SOURCE_NAME: relation, **bench.links}
     _refuse_unknown_tables(query, known)
     qualified = _qualified(query, known)
+    refuse_early_windows(qualified)
+    refuse_correlations(qualified)
     types = type_query(qualified, {name: {c.name: c.type for c in r.columns} for name, r in known.items()})
     refuse_sums(qualified)
     spell_out_unknown(qualified)
+    without_negative_zeros(qualified)
     outputs = _last_of_each_name(qualified, types)
     for node in qualified.find_all(exp.Table):
         if node.name == SOURCE_NAME and not node.db:

@@ -10,6 +10,10 @@ from lakelogic.plan.types import family, named
 _LOGIC = (exp.And, exp.Or, exp.Paren)
 _FILTERS = (exp.Where, exp.Having, exp.Join, exp.Qualify)
 
+_BEFORE_WINDOWS: dict[type[exp.Expr], str] = {
+    exp.Where: "WHERE", exp.Group: "GROUP BY", exp.Having: "HAVING", exp.Join: "a join", exp.AggFunc: "an aggregate",
+}  # fmt: skip
+
 
 def refuse_shapes(query: exp.Query) -> None:
     """Shapes that cannot be followed, or that Spark does not have."""
@@ -30,6 +34,16 @@ def _refuse_distinct_windows(query: exp.Query) -> None:
         if isinstance(node.this, exp.AggFunc) and isinstance(node.this.this, exp.Distinct):
             written = shorten(node.sql("databricks"))
             raise SqlProblem("LL217", f"Spark SQL has no DISTINCT in windows: `{written}`", "count in a step before")
+
+
+def refuse_early_windows(query: exp.Query) -> None:
+    """Windows where there are no rows yet for them to look at; an alias in such a place may stand for one."""
+    for node in query.find_all(exp.Window):
+        place = node.find_ancestor(exp.Select, *_BEFORE_WINDOWS)
+        if place is not None and not isinstance(place, exp.Select):
+            clause = _BEFORE_WINDOWS.get(type(place), "an aggregate")
+            written = shorten(node.sql("databricks").replace("`", ""))
+            raise SqlProblem("LL217", f"Spark SQL has no windows in {clause}: `{written}`", "use QUALIFY or a subquery")
 
 
 def refuse_outputs(query: exp.Query) -> None:
