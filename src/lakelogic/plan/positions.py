@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from lakelogic.plan.expressions import as_text, case, function, is_null, number, text, try_cast
+from lakelogic.plan.expressions import as_text, case, cast, function, is_null, number, text, try_cast
 from lakelogic.plan.types import family, is_floating, named
 
 _NUMBER = "^[+-]?[0-9]{1,90}([.][0-9]*)?$"
@@ -55,7 +55,7 @@ def comparable(value: exp.Expr, type_: exp.DataType) -> exp.Expr:
     if kind == "timestamp":
         return as_text(function("UNIX_MICROS", try_cast(value, named("timestamp"))))
     if kind == "date":
-        return as_text(function("UNIX_DATE", value))
+        return as_text(exp.DateDiff(this=value, expression=cast(text("1970-01-01"), named("date"))))
     if is_floating(type_):
         return as_text(try_cast(value, named("decimal(38,12)")))
     return value if kind == "text" else as_text(value)
