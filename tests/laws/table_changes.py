@@ -67,8 +67,8 @@ class Batch:
 class TableChanges:
     """Makes a contract and its batches."""
 
-    def __init__(self, random: Random, strategy: str | None = None) -> None:
-        self.random = random
+    def __init__(self, random: Random, strategy: str | None = None, rows: int = 9) -> None:
+        self.random, self.rows = random, rows
         self.strategy = strategy or self._one("merge", "merge", "merge", "scd2", "scd2", "cdc", "cdc",
                                               "overwrite_partitions", "snapshot", "append")  # fmt: skip
         self.debezium = self.strategy in {"cdc", "scd2"} and self._rarely(0.4 if self.strategy == "cdc" else 0.15)
@@ -85,7 +85,7 @@ class TableChanges:
         for number in range(self.random.randint(3, 5)):
             if number and self._rarely(0.35):
                 self._evolve(number)
-            rows = [self._row(number) for _ in range(self.random.randint(1, 9))]
+            rows = [self._row(number) for _ in range(self.random.randint(1, self.rows))]
             if found and self._rarely(0.3):
                 rows += [dict.fromkeys(self.types, None) | row for row in found[-1].rows[:2]]
             found.append(Batch(self._contract(), tuple(rows)))
@@ -108,7 +108,8 @@ class TableChanges:
 
     def _pool(self, name: str, type_: str) -> list[str | None]:
         values = _PARTS if name.startswith("p") and type_ == "string" else _VALUES[type_]
-        few = self.random.sample(values, min(len(values), 4 if name.startswith("k") else 6))
+        most = self.rows // 2 if name.startswith("k") else self.rows
+        few = self.random.sample(values, min(len(values), most))
         if not name.startswith("k") or self._rarely(0.1):
             few.append(None)
         if type_ in _WRONG and self._rarely(0.1):

@@ -49,8 +49,14 @@ def sortable(value: exp.Expr) -> exp.Expr:
     )
 
 
-def comparable(value: exp.Expr, type_: exp.DataType) -> exp.Expr:
-    """A typed value as the text that `sortable` orders right."""
+def comparable(value: exp.Expr, type_: exp.DataType, raw: exp.Expr | None = None) -> exp.Expr:
+    """A typed value as the text that `sortable` orders right; the digits as they were `raw` where they are plain ones.
+
+    What else means a number (`.5`, `1e3`, blanks around it) is ordered by the number that it is.
+    """
+    if raw is not None:
+        plain = exp.RegexpLike(this=raw, expression=text(_NUMBER))
+        return case([(plain, raw.copy())], comparable(value, type_))
     kind = family(type_)
     if kind == "timestamp":
         return as_text(function("UNIX_MICROS", try_cast(value, named("timestamp"))))

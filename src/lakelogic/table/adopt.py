@@ -33,7 +33,7 @@ from lakelogic.table.protocol import Commit, CommitId, TableShape
 from lakelogic.table.replaced import Replaced
 from lakelogic.table.rewrite import replace_rows
 from lakelogic.table.stats import INDEXED_COLUMNS, FileStats, read_stats, render_stats
-from lakelogic.table.widen import has_decimal_partitions, widen_columns, widening_note, write_wider
+from lakelogic.table.widen import widen_columns, widening_note, write_wider
 
 Mode = Literal["append", "overwrite"]
 _FOOTER_READERS = 8
@@ -157,7 +157,7 @@ def _committed_version(path: str, commit_id: CommitId) -> int:
 
 def evolve(path: str, table: DeltaTable, shape: TableShape) -> DeltaTable:
     """Widen the columns and add those that a table lacks for a batch."""
-    if find_widened(table, shape) and has_decimal_partitions(table):
+    if table.metadata().partition_columns and find_widened(table, shape):
         table = enable_features(table, shape.columns)
         adopt_widened(path, table, write_wider(path, table, shape), shape)
         table = reopen_delta(table)

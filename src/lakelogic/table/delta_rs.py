@@ -32,7 +32,7 @@ from lakelogic.table.not_null import check_not_null
 from lakelogic.table.obstacles import refuse_append_only, require_append_only
 from lakelogic.table.protocol import Commit, CommitId, EvolutionPolicy, TableLocation, TableShape
 from lakelogic.table.replaced import find_replaced
-from lakelogic.table.rewrite import refuse_decimals, refuse_path
+from lakelogic.table.rewrite import refuse_fractions, refuse_path
 
 
 class DeltaRsTable:
@@ -57,7 +57,7 @@ class DeltaRsTable:
         if table is not None and (rewrites or find_widened(table, shape)):
             refuse_path(self.location.path)
         if table is not None and rewrites:
-            refuse_decimals(table)
+            refuse_fractions(table)
         if isinstance(write, WriteMerge):
             check_merge(self.rows, self.location.path, write, files, shape)
         if isinstance(write, WriteCdc):

@@ -45,9 +45,9 @@ def find_partitions(table: DeltaTable, wanted: Collection[Values]) -> tuple[Stag
 
 def are_whole_files(table: DeltaTable, replaced: Replaced) -> bool:
     """Whether what goes are whole files, which can be removed by their names."""
-    if replaced.partitions is not None:
-        return find_partitions(table, replaced.partitions) is not None
-    return replaced.filters is not None
+    if replaced.partitions is None:
+        return replaced.filters is not None
+    return not are_spelled_oddly(pa.table(table.get_add_actions()))
 
 
 def _told(value: Any) -> Any:

@@ -19,7 +19,6 @@ from lakelogic.table.commit_properties import commit_properties
 from lakelogic.table.partition_text import partition_value
 from lakelogic.table.protocol import CommitId, TableShape
 from lakelogic.table.replaced import Replaced
-from lakelogic.table.widen import has_decimal_partitions
 
 
 def replace_rows(
@@ -61,11 +60,13 @@ def refuse_path(root: str) -> None:
         )
 
 
-def refuse_decimals(table: DeltaTable) -> None:
-    """Raise where delta-rs would write partition values that nobody can read."""
-    if has_decimal_partitions(table):
+def refuse_fractions(table: DeltaTable) -> None:
+    """Raise where delta-rs would write partition values that nobody can read: it writes -1.50 as `-1.-50`."""
+    types = pa.schema(table.schema())
+    found = [types.field(name).type for name in table.metadata().partition_columns]
+    if any(pa.types.is_decimal(type_) or pa.types.is_floating(type_) for type_ in found):
         raise CapabilityError(
-            f"delta-rs cannot rewrite rows of `{table.table_uri}`, which is partitioned by a decimal",
+            f"delta-rs cannot rewrite rows of `{table.table_uri}`, which is partitioned by numbers with fractions",
             code="LL312",
             hint="partition the table by what is replaced, or run with engine spark",
         )

@@ -52,14 +52,12 @@ def widen_columns(table: DeltaTable, shape: TableShape) -> DeltaTable:
     return reopen_delta(table)
 
 
-def has_decimal_partitions(table: DeltaTable) -> bool:
-    """delta-rs (1.6) writes -1.50 as `-1.-50` where it is a partition value, and such a table opens no more."""
-    types = pa.schema(table.schema())
-    return any(pa.types.is_decimal(types.field(name).type) for name in table.metadata().partition_columns)
-
-
 def write_wider(path: str, table: DeltaTable, shape: TableShape) -> list[StagedFile]:
-    """The files of a table once more with the wider types of a batch, each as one file below a new folder."""
+    """The files of a table once more with the wider types of a batch, each as one file below a new folder.
+
+    For tables with partitions: delta-rs (1.6) would write -1.50 as `-1.-50`, so that the table opens no more, and
+    1e-300 as three hundred digits, which no folder can bear as its name.
+    """
     old, new = pa.schema(table.schema()), pa.schema(widened_schema(table, shape))
     names = table.metadata().partition_columns
     stored = pa.schema([field for field in new if field.name not in names])
