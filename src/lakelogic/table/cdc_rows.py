@@ -6,7 +6,7 @@ instead of the greatest of structs.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import sqlglot
 from sqlglot import exp
@@ -66,8 +66,7 @@ def states_query(
     free = [quoted(c.name) for c in columns if c.name not in write.keys]
     images = _told_values(write, columns, known) if known else _newest_images(keys, free)
     shown = ", ".join([*[f"i.{name} AS {name}" for name in free], *[f"i.{name} AS {name}" for name in known.values()]])
-    floating = {c.name for c in columns if is_floating(c.type)}
-    named = ", ".join(f"{_key(key, floating)} AS {quoted(key)}" for key in write.keys)
+    named = ", ".join(f"k.{quoted(key)} AS {quoted(key)}" for key in write.keys)
     return _query(
         f"WITH keyed AS (SELECT * FROM {EVENTS} WHERE {quoted(write.keys[0])} IS NOT NULL), "
         f"all_keys AS (SELECT DISTINCT {keys} FROM keyed), "
@@ -76,11 +75,6 @@ def states_query(
         f"SELECT {named}, {shown}, g.{GONE} AS {GONE}, g.{GONE_AT} AS {GONE_AT}, g.{GONE_WHY} AS {GONE_WHY} "
         f"FROM all_keys AS k LEFT JOIN images AS i ON {_same(write, 'i')} LEFT JOIN gone AS g ON {_same(write, 'g')}"
     )
-
-
-def _key(name: str, floating: Container[str]) -> str:
-    """A key once for all of its events: -0.0 and 0.0 are one, which Spark's groups call 0.0."""
-    return f"CASE WHEN k.{quoted(name)} = 0 THEN 0 ELSE k.{quoted(name)} END" if name in floating else f"k.{quoted(name)}"
 
 
 def _newest_images(keys: str, free: Sequence[str]) -> str:
