@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,9 +14,11 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from deltalake import DeltaTable
 from tests.laws.table_changes import TableChanges, write_contract
 
+from lakelogic.core import faults
 from lakelogic.core.clock import FixedClock
 from lakelogic.core.errors import CapabilityError, LakeLogicError
 from lakelogic.core.settings import Settings
@@ -27,6 +30,12 @@ from lakelogic.testing.rows import plain
 REFUSED = "refused"
 TURNS = "turns"
 _START = datetime.fromisoformat("2026-03-28T12:00:00+00:00")
+_POINTS = (
+    "after_prepare", "after_stage", "after_mark_staged", "after_quarantine_commit", "before_target_commit",
+    "after_target_commit", "during_run_log", "after_deletes_commit", "after_merge_files", "after_history_scratch",
+    "after_store_commit", "after_history_files",
+)  # fmt: skip
+_BREAKS = 0.3
 _AUTHORS = {"LL450"}  # failures that a contract asks for, before anything is published
 _OF_THE_RUN = {"_lakelogic_run_id", "_lakelogic_processed_at"}
 
@@ -51,6 +60,16 @@ class Track:
                 return {"told": told, **self.tables()}
             assert self.versions() == before, f"{self.name}: {engine} refused, and changed a table"
         return REFUSED
+
+    def break_down(self, contract: Mapping[str, Any], number: int, random: Random) -> None:
+        """A run that ends at a point by chance, as a disk that fails would end it."""
+        write_contract(self.folder / f"{self.name}.yaml", dict(contract), f"{self.name}/out")
+        faults._reached.clear()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("LAKELOGIC_FAULT", random.choice(_POINTS))
+            patch.setenv("LAKELOGIC_FAULT_MODE", "raise")
+            with suppress(OSError):
+                self._outcome(random.choice(self.engines), number)
 
     def run_again(self, number: int, random: Random) -> None:
         """A rerun changes nothing; a full load is read again, and makes the same rows."""
@@ -140,10 +159,15 @@ def compare(seed: int, engines: Sequence[str], folder: Path, spark: Any = None, 
     done = f"{alone} {changes.strategy} {changes.format}"
     for number, batch in enumerate(batches):
         changes.write_batch(folder / "landing", number, batch)
+        breaks = batch.contract["source"]["load_mode"] != "full" and random.random() < _BREAKS
+        if breaks:
+            tracks[1].break_down(batch.contract, number, random)
         found = [track.run(batch.contract, number, random) for track in tracks]
         if found[0] == REFUSED:
             return f"{done}, batch {number} refused: {tracks[0].why}"
         where = f"{folder}, batch {number}: {batch.contract['materialization']}"
+        if breaks and isinstance(found[1], dict):
+            found[1]["told"] = found[0]["told"]  # the run that finishes a batch speaks of what it did itself
         assert found[0] == found[1], f"{where}\n{difference(alone, found[0], TURNS, found[1])}"
         ended = found[0]["told"]
         if isinstance(ended, str):

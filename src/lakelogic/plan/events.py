@@ -114,7 +114,9 @@ def flat_events(bench: Workbench, gate: Gate) -> list[tuple[str, exp.Expr]]:
             )
     typed = [_typed(bench.contract, known.get(name) or Column(name, string_type())) for name in cdc.order_by]
     parts = [comparable(value, type_, raw) for value, type_, raw in typed]
-    times = [cast(value.copy(), named("timestamp")) for value, type_, _ in typed if family(type_) in {"date", "timestamp"}]
+    times = [
+        cast(value.copy(), named("timestamp")) for value, type_, _ in typed if family(type_) in {"date", "timestamp"}
+    ]
     row = [exp.alias_(_as_told(c), c.name, quoted=True) for c in gate.columns]
     content = function("TO_JSON", exp.Struct(expressions=row))
     return event_columns(operation_of(column(cdc.operation_field)), parts, content, times[0] if times else None)
@@ -126,7 +128,7 @@ def _as_told(c: Column) -> exp.Expr:
 
 
 def _typed(contract: Contract, found: Column) -> tuple[exp.Expr, exp.DataType, exp.Expr | None]:
-    """A source column in its declared type, so that dates are ordered as dates; of numbers also the text, if it is one."""
+    """A source column in its declared type, so that dates are ordered as dates; of numbers also the text read."""
     field = contract.model.field(found.name)
     wanted = parse_type(field.type) if field is not None else None
     if field is None or wanted is None or family(wanted) not in {"date", "timestamp", "number"}:

@@ -37,10 +37,11 @@ def place_output(found: Column, contract: Contract) -> Output:
 def blank_failures(bench: Workbench, names: Sequence[str]) -> list[Failure]:
     """A key that would be NULL as the value of a partition would never be found again."""
     target = bench.contract.materialization
+    partition_by = target.partition_by if target is not None else ()
     failures = []
-    for name in names if target is not None else ():
+    for name in names:
         found = bench.relation.find(name)
-        if found is None or name not in target.partition_by or family(found.type) != "text":
+        if found is None or name not in partition_by or family(found.type) != "text":
             continue
         blank = exp.In(this=column(name), expressions=[text(""), text(NULL_PARTITION)])
         words = f"{name} is not blank"

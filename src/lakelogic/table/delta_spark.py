@@ -24,8 +24,8 @@ from lakelogic.table.adopt import Mode, adopt_files, find_commit, find_committed
 from lakelogic.table.delta_schema import plan_evolution
 from lakelogic.table.evolution import check_evolution
 from lakelogic.table.history_check import check_history
-from lakelogic.table.not_null import check_not_null
 from lakelogic.table.logged_files import are_whole_files
+from lakelogic.table.not_null import check_not_null
 from lakelogic.table.obstacles import adoption_obstacle, refuse_append_only, require_append_only
 from lakelogic.table.protocol import Commit, CommitId, EvolutionPolicy, TableLocation, TableShape
 from lakelogic.table.replaced import Replaced, find_replaced

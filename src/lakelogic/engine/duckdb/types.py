@@ -56,7 +56,7 @@ def exact_column(column: Column) -> str:
 
 
 def _beyond_bounds(value: str) -> str:
-    """The value, which DuckDB cannot tell by the bounds in a file's footer: they leave NaN out, and it would not look."""
+    """The value, hidden from what DuckDB concludes from the bounds in a file's footer: they leave NaN out."""
     return f"TRY({value})"
 
 
