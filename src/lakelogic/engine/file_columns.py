@@ -62,7 +62,7 @@ def refuse_differences(files: Sequence[tuple[str, Mapping[str, str]]], *, widen:
 
 
 def has_nulls(files: Sequence[ParquetColumns]) -> bool:
-    """Whether a column has no type in some file, as it holds nothing there; Spark, which has no such type, reads INT."""
+    """Whether a column has no type in some file, as it holds nothing there; Spark, without such a type, reads INT."""
     return any("null" in word for file in files for word in file.words.values())
 
 

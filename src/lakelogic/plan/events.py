@@ -113,8 +113,10 @@ def flat_events(bench: Workbench, gate: Gate) -> list[tuple[str, exp.Expr]]:
                 hint=f"the source has: {', '.join(known)}",
             )
     typed = [_typed(bench.contract, known.get(name) or Column(name, string_type())) for name in cdc.order_by]
-    parts = [comparable(value, type_) for value, type_ in typed]
-    times = [cast(value.copy(), named("timestamp")) for value, type_ in typed if family(type_) in {"date", "timestamp"}]
+    parts = [comparable(value, type_, raw) for value, type_, raw in typed]
+    times = [
+        cast(value.copy(), named("timestamp")) for value, type_, _ in typed if family(type_) in {"date", "timestamp"}
+    ]
     row = [exp.alias_(_as_told(c), c.name, quoted=True) for c in gate.columns]
     content = function("TO_JSON", exp.Struct(expressions=row))
     return event_columns(operation_of(column(cdc.operation_field)), parts, content, times[0] if times else None)
@@ -125,15 +127,14 @@ def _as_told(c: Column) -> exp.Expr:
     return as_text(column(c.name)) if family(c.type) in {"number", "boolean", "date", "timestamp"} else column(c.name)
 
 
-def _typed(contract: Contract, found: Column) -> tuple[exp.Expr, exp.DataType]:
-    """A source column in its declared type, so that dates are ordered as dates."""
+def _typed(contract: Contract, found: Column) -> tuple[exp.Expr, exp.DataType, exp.Expr | None]:
+    """A source column in its declared type, so that dates are ordered as dates; of numbers also the text read."""
     field = contract.model.field(found.name)
     wanted = parse_type(field.type) if field is not None else None
     if field is None or wanted is None or family(wanted) not in {"date", "timestamp", "number"}:
-        return column(found.name), found.type
-    if family(wanted) == "number" and family(found.type) == "text":
-        return column(found.name), found.type  # the digits as they were read
-    return cast_output(CastRequest(found, wanted, pattern=field.format)).expression, wanted
+        return column(found.name), found.type, None
+    raw = column(found.name) if family(wanted) == "number" and family(found.type) == "text" else None
+    return cast_output(CastRequest(found, wanted, pattern=field.format)).expression, wanted, raw
 
 
 def event_failures(bench: Workbench) -> list[Failure]:

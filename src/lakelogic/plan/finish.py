@@ -17,6 +17,7 @@ from lakelogic.plan.fact_columns import fact_columns
 from lakelogic.plan.lineage import lineage_outputs
 from lakelogic.plan.masking import HASHES, NEEDS_KEY, mask_output
 from lakelogic.plan.model import HELPER_COLUMNS, HIDDEN_PREFIX, RAW_COLUMN, Column, Stage
+from lakelogic.plan.placement import place_output
 from lakelogic.plan.relation import Relation
 from lakelogic.plan.schema_gate import Gate, rename_aliases
 from lakelogic.plan.stage_builder import Output, StageBuilder, keep
@@ -87,7 +88,7 @@ def _target_columns(bench: Workbench, gate: Gate) -> list[Output]:
         if field is not None and field.masking is not None and found.masking is None:
             outputs.append(mask_output(found, field.masking))
         else:
-            outputs.append(keep(found))
+            outputs.append(place_output(found, contract))
     helpers = [keep(Column(name, named(type_))) for name, type_ in HELPER_COLUMNS.items() if name in relation.hidden]
     lineage = lineage_outputs(contract.lineage, contract.version, relation.hidden)
     return [*outputs, *fact_columns(bench), *lineage, *event_outputs(bench), *helpers]

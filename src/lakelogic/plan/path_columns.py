@@ -11,7 +11,7 @@ from lakelogic.plan.stage_builder import Output, keep
 from lakelogic.plan.types import string_type
 from lakelogic.plan.workbench import Workbench
 
-_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 def read_off_paths(bench: Workbench, gate: Gate) -> None:
@@ -27,7 +27,7 @@ def _from_path(c: Column) -> Output:
     found = exp.RegexpExtract(
         this=column(SOURCE_COLUMN), expression=text(f"^.*/{c.name}=([^/]*)/"), group=exp.Literal.number("1")
     )
-    value = function("NULLIF", function("NULLIF", found, text("")), text(_NULL_PARTITION))
+    value = function("NULLIF", function("NULLIF", found, text("")), text(NULL_PARTITION))
     escaped = exp.GT(this=function("LOCATE", text("%"), value.copy()), expression=number(0))
     # Writers of such folders escape characters as %20; a plus sign stands for itself.
     plain = function("TRY_URL_DECODE", function("REPLACE", value.copy(), text("+"), text("%2B")))

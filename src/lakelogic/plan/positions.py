@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from lakelogic.plan.expressions import as_text, case, function, is_null, number, text, try_cast
+from lakelogic.plan.expressions import as_text, case, cast, function, is_null, number, text, try_cast
 from lakelogic.plan.types import family, is_floating, named
 
 _NUMBER = "^[+-]?[0-9]{1,90}([.][0-9]*)?$"
@@ -49,13 +49,19 @@ def sortable(value: exp.Expr) -> exp.Expr:
     )
 
 
-def comparable(value: exp.Expr, type_: exp.DataType) -> exp.Expr:
-    """A typed value as the text that `sortable` orders right."""
+def comparable(value: exp.Expr, type_: exp.DataType, raw: exp.Expr | None = None) -> exp.Expr:
+    """A typed value as the text that `sortable` orders right; the digits as they were `raw` where they are plain ones.
+
+    What else means a number (`.5`, `1e3`, blanks around it) is ordered by the number that it is.
+    """
+    if raw is not None:
+        plain = exp.RegexpLike(this=raw, expression=text(_NUMBER))
+        return case([(plain, raw.copy())], comparable(value, type_))
     kind = family(type_)
     if kind == "timestamp":
         return as_text(function("UNIX_MICROS", try_cast(value, named("timestamp"))))
     if kind == "date":
-        return as_text(function("UNIX_DATE", value))
+        return as_text(exp.DateDiff(this=value, expression=cast(text("1970-01-01"), named("date"))))
     if is_floating(type_):
         return as_text(try_cast(value, named("decimal(38,12)")))
     return value if kind == "text" else as_text(value)

@@ -26,13 +26,14 @@ from lakelogic.storage.tables import find_delta, reopen_delta
 from lakelogic.table.commit_properties import commit_properties
 from lakelogic.table.delta_schema import add_columns, delta_schema, find_widened, plan_evolution, widened_schema
 from lakelogic.table.features import enable_features, needs_feature
+from lakelogic.table.logged_files import find_partitions
 from lakelogic.table.not_null import find_not_null, refuse_nulls
 from lakelogic.table.obstacles import adoption_obstacle, property_obstacle, refuse_append_only
 from lakelogic.table.protocol import Commit, CommitId, TableShape
 from lakelogic.table.replaced import Replaced
 from lakelogic.table.rewrite import replace_rows
 from lakelogic.table.stats import INDEXED_COLUMNS, FileStats, read_stats, render_stats
-from lakelogic.table.widen import widen_columns, widening_note
+from lakelogic.table.widen import widen_columns, widening_note, write_wider
 
 Mode = Literal["append", "overwrite"]
 _FOOTER_READERS = 8
@@ -105,7 +106,10 @@ def adopt_files(
         )
     if mode == "overwrite":
         refuse_append_only(table, WriteOverwrite())
-    table = evolve(table, shape)
+    table = evolve(path, table, shape)
+    gone = find_partitions(table, replaced.partitions) if replaced and replaced.partitions else None
+    if gone is not None:
+        return replace_files(table, path, files, gone, shape, commit_id, _metrics(files))
     actions = _add_actions(path, files, shape, table)
     if replaced is not None and replaced.filters is None:
         replace_rows(table, path, files, shape, replaced, commit_id)
@@ -151,8 +155,12 @@ def _committed_version(path: str, commit_id: CommitId) -> int:
     return found.version
 
 
-def evolve(table: DeltaTable, shape: TableShape) -> DeltaTable:
+def evolve(path: str, table: DeltaTable, shape: TableShape) -> DeltaTable:
     """Widen the columns and add those that a table lacks for a batch."""
+    if table.metadata().partition_columns and find_widened(table, shape):
+        table = enable_features(table, shape.columns)
+        adopt_widened(path, table, write_wider(path, table, shape), shape)
+        table = reopen_delta(table)
     table = widen_columns(table, shape)
     table = enable_features(table, plan_evolution(table, shape).new_columns)
     missing = plan_evolution(table, shape).new_columns

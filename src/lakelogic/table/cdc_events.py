@@ -15,7 +15,8 @@ from lakelogic.table.stats import read_stats
 
 def has_values(path: str, files: Sequence[StagedFile], name: str) -> bool:
     """Whether a staged column holds anything; in doubt, yes."""
-    return any((stats := read_stats(os.path.join(path, file.path))).nulls.get(name) != stats.rows for file in files)
+    footers = (read_stats(os.path.join(path, file.path)) for file in files)
+    return any(name in stats.columns and stats.nulls.get(name) != stats.rows for stats in footers)
 
 
 def has_truncates(path: str, files: Sequence[StagedFile], key: str) -> bool:

@@ -16,7 +16,9 @@ from lakelogic.plan.model import (
     EVENT_TIME_COLUMN,
     POSITION_COLUMN,
     UNCHANGED_COLUMN,
+    Column,
 )
+from lakelogic.plan.types import is_floating
 from lakelogic.plan.writes import WriteCdc
 from lakelogic.table.cdc_events import text_literal
 from lakelogic.table.cdc_sql import GONE, GONE_AT, GONE_WHY
@@ -50,7 +52,7 @@ def remembered_cut_query(write: WriteCdc, batch: int) -> exp.Query:
 
 def states_query(
     write: WriteCdc,
-    columns: Sequence[str],
+    columns: Sequence[Column],
     known: Mapping[str, str],
     *,
     cuts: Sequence[Cut],
@@ -61,7 +63,7 @@ def states_query(
     With `remembered_before` deletes of batches before that one count too.
     """
     keys = ", ".join(quoted(key) for key in write.keys)
-    free = [quoted(name) for name in columns if name not in write.keys]
+    free = [quoted(c.name) for c in columns if c.name not in write.keys]
     images = _told_values(write, columns, known) if known else _newest_images(keys, free)
     shown = ", ".join([*[f"i.{name} AS {name}" for name in free], *[f"i.{name} AS {name}" for name in known.values()]])
     named = ", ".join(f"k.{quoted(key)} AS {quoted(key)}" for key in write.keys)
@@ -83,15 +85,17 @@ def _newest_images(keys: str, free: Sequence[str]) -> str:
     )
 
 
-def _told_values(write: WriteCdc, columns: Sequence[str], known: Mapping[str, str]) -> str:
+def _told_values(write: WriteCdc, columns: Sequence[Column], known: Mapping[str, str]) -> str:
     """Where events leave values untold, each column has its own newest event."""
     keys = ", ".join(quoted(key) for key in write.keys)
     parts = []
-    for name in columns:
-        if name not in write.keys:
-            when = _is_told(name) if name in known else f"NOT {DELETE_COLUMN}"
+    for c in columns:
+        if c.name not in write.keys:
+            when = _is_told(c.name) if c.name in known else f"NOT {DELETE_COLUMN}"
             newest = f"CASE WHEN {when} THEN {POSITION_COLUMN} END"
-            parts.append(f"MAX_BY({quoted(name)}, {newest}) AS {quoted(name)}")
+            # DuckDB gives 0.0 for a float of -0.0 here, and keeps a double as it is.
+            value = f"CAST({quoted(c.name)} AS DOUBLE)" if is_floating(c.type) else quoted(c.name)
+            parts.append(f"MAX_BY({value}, {newest}) AS {quoted(c.name)}")
     parts += [f"MAX(CASE WHEN {_is_told(name)} THEN {POSITION_COLUMN} END) AS {at}" for name, at in known.items()]
     return f"SELECT {keys}, {', '.join(parts)} FROM keyed GROUP BY {keys}"
 

@@ -22,7 +22,9 @@ from lakelogic.storage.resolver import store_options
 from lakelogic.storage.tables import open_parquet
 from lakelogic.table.adopt import find_committed, find_table
 from lakelogic.table.delta_schema import delta_schema
+from lakelogic.table.partition_text import partition_value
 from lakelogic.table.protocol import CommitId, TableShape
+from lakelogic.table.widen import widen_columns
 
 DELETED_AT, REASON, BATCH = "_lakelogic_deleted_at", "_lakelogic_reason", "_lakelogic_batch"
 
@@ -38,9 +40,12 @@ def remember_deletes(
 ) -> None:
     """Append the deletes of a batch in one commit that carries the batch; a second time changes nothing."""
     path = deletes_path(target)
-    carried = find_committed(find_table(path), commit_id.app_id)
+    table = find_table(path)
+    carried = find_committed(table, commit_id.app_id)
     if carried is not None and carried >= commit_id.batch:
         return
+    if table is not None:
+        widen_columns(table, TableShape(tuple(c for c in shape.columns if c.name in keys)))
     schema = _schema(shape, keys)
     found = [_deletes_of(target, file, schema, keys, commit_id.batch) for file in files]
     rows = pa.concat_tables([table for table in found if table.num_rows] or [schema.empty_table()])
@@ -80,7 +85,7 @@ def _deletes_of(root: str, file: StagedFile, schema: pa.Schema, keys: Sequence[s
     columns: dict[str, pa.Array | pa.ChunkedArray] = {name: rows.column(name) for name in stored}
     for key in keys:
         if key in file.partition:
-            value = pa.scalar(file.partition[key], pa.string()).cast(schema.field(key).type)
+            value = partition_value(file.partition[key], schema.field(key).type)
             columns[key] = pa.repeat(value, rows.num_rows)
     columns[POSITION_COLUMN], columns[DELETED_AT] = rows.column(POSITION_COLUMN), rows.column(EVENT_TIME_COLUMN)
     keyless = columns[keys[0]].is_null().to_pylist()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+from deltalake import DeltaTable
+
 from lakelogic.core.errors import CapabilityError
 from lakelogic.core.events import Event
 from lakelogic.plan.files import StagedFile
@@ -25,11 +27,12 @@ from lakelogic.table.local_cdc import check_cdc, commit_cdc
 from lakelogic.table.local_history import check_local_history, commit_local_history
 from lakelogic.table.local_rows import RowWriter
 from lakelogic.table.local_upsert import check_merge, commit_merge
+from lakelogic.table.logged_files import are_whole_files
 from lakelogic.table.not_null import check_not_null
 from lakelogic.table.obstacles import refuse_append_only, require_append_only
 from lakelogic.table.protocol import Commit, CommitId, EvolutionPolicy, TableLocation, TableShape
 from lakelogic.table.replaced import find_replaced
-from lakelogic.table.rewrite import refuse_path
+from lakelogic.table.rewrite import refuse_fractions, refuse_path
 
 
 class DeltaRsTable:
@@ -50,8 +53,11 @@ class DeltaRsTable:
         refuse_append_only(table, write)
         require_append_only(table, shape)
         check_not_null(self.location.path, table, files, shape)
-        if table is not None and (find_widened(table, shape) or _rewrites(write, files, shape)):
+        rewrites = table is not None and _rewrites(table, write, files, shape)
+        if table is not None and (rewrites or find_widened(table, shape)):
             refuse_path(self.location.path)
+        if table is not None and rewrites:
+            refuse_fractions(table)
         if isinstance(write, WriteMerge):
             check_merge(self.rows, self.location.path, write, files, shape)
         if isinstance(write, WriteCdc):
@@ -90,8 +96,8 @@ class DeltaRsTable:
                 assert_never(write)
 
 
-def _rewrites(write: Write, files: Sequence[StagedFile], shape: TableShape) -> bool:
-    """Whether a write replaces rows that are not whole partitions."""
+def _rewrites(table: DeltaTable, write: Write, files: Sequence[StagedFile], shape: TableShape) -> bool:
+    """Whether a write replaces rows that are not whole files."""
     if not isinstance(write, WriteReplace | WriteOverwritePartitions) or not files:
         return False
-    return find_replaced(write, files, shape).filters is None
+    return not are_whole_files(table, find_replaced(write, files, shape))

@@ -24,6 +24,7 @@ from lakelogic.table.adopt import Mode, adopt_files, find_commit, find_committed
 from lakelogic.table.delta_schema import plan_evolution
 from lakelogic.table.evolution import check_evolution
 from lakelogic.table.history_check import check_history
+from lakelogic.table.logged_files import are_whole_files
 from lakelogic.table.not_null import check_not_null
 from lakelogic.table.obstacles import adoption_obstacle, refuse_append_only, require_append_only
 from lakelogic.table.protocol import Commit, CommitId, EvolutionPolicy, TableLocation, TableShape
@@ -111,7 +112,7 @@ class SparkDeltaTable:
         replaced: Replaced | None = None,
     ) -> Commit:
         table = find_table(self.location.path)
-        whole_files = replaced is None or replaced.filters is not None
+        whole_files = table is None or replaced is None or are_whole_files(table, replaced)
         if table is None or (whole_files and adoption_obstacle(table, overwrite=mode == "overwrite") is None):
             return adopt_files(self.location.path, mode, files, shape, commit_id, replaced=replaced)
         if done := find_commit(table, commit_id):

@@ -70,7 +70,7 @@ def commit_cdc(
     if deletes:
         remember_deletes(path, files, shape, write.keys, commit_id)
         fault_point("after_deletes_commit")
-    table = create_empty(path, shape) if table is None else evolve(table, shape)
+    table = create_empty(path, shape) if table is None else evolve(path, table, shape)
     events = _Events(
         write,
         batch_rows(table, path, files, shape, helper_columns(HELPER_COLUMNS)),
@@ -104,7 +104,7 @@ def _states(rows: RowWriter, events: _Events, cut: Cut | None) -> RowInput:
         found = rows.read_rows(remembered_cut_query(events.write, events.batch), {REMEMBERED: events.remembered})
         cuts += [_cut(*row) for row in found]
     query = states_query(
-        events.write, events.names, events.known,
+        events.write, [c for c in given.columns if c.name in events.names], events.known,
         cuts=cuts, remembered_before=events.batch if events.remembered is not None else None,
     )  # fmt: skip
     columns = _state_columns(events)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
-from urllib.parse import quote, unquote
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -14,14 +12,13 @@ from deltalake import DeltaTable
 from lakelogic.core.errors import CapabilityError
 from lakelogic.plan.files import StagedFile
 from lakelogic.storage.files import list_names, remove_tree
+from lakelogic.table.logged_files import are_spelled_oddly, logged_file
 from lakelogic.table.obstacles import adoption_obstacle
-from lakelogic.table.partition_text import partition_text
 from lakelogic.table.protocol import TableShape
 from lakelogic.table.pruning import Range, overlaps
 
 FILE_BYTES = 64 * 1024 * 1024
 _FED = "a change data feed"
-_KEPT = "!$&'()+,-./:;=@_~"  # beside letters and digits, what delta-rs writes into the log as it is
 
 
 def refuse_rewrite(table: DeltaTable, *, why: str, appends: bool = False) -> None:
@@ -56,9 +53,7 @@ def rewrite_obstacle(table: DeltaTable) -> str | None:
         return obstacle
     if _is_fed(table.metadata().configuration):
         return _FED
-    paths = pa.table(table.get_add_actions())["path"].to_pylist()
-    # A removal under another spelling of the path would leave the file in the table.
-    odd = any(_encoded(unquote(path)) != path for path in paths)
+    odd = are_spelled_oddly(pa.table(table.get_add_actions()))
     return "a file whose path is spelled in the log as only Spark does" if odd else None
 
 
@@ -67,12 +62,7 @@ def find_files(table: DeltaTable, ranges: Mapping[str, Sequence[Range]]) -> tupl
     actions = pa.table(table.get_add_actions(flatten=True))
     partitions = table.metadata().partition_columns
     chosen = actions.filter(pa.array(overlaps(actions, ranges), pa.bool_()))
-    return tuple(_file(row, partitions) for row in chosen.to_pylist())
-
-
-def _file(row: Mapping[str, Any], partitions: Sequence[str]) -> StagedFile:
-    values = {name: partition_text(row.get(f"partition.{name}")) for name in partitions}
-    return StagedFile(unquote(row["path"]), int(row["size_bytes"]), int(row["num_records"] or 0), values)
+    return tuple(logged_file(row, partitions) for row in chosen.to_pylist())
 
 
 def group_files(files: Sequence[StagedFile], most: int = FILE_BYTES) -> list[tuple[StagedFile, ...]]:
@@ -105,7 +95,3 @@ def new_folder(root: str, staged: Sequence[StagedFile]) -> str:
 def scratch_folder(staged: Sequence[StagedFile], name: str) -> str:
     """A new folder beside staged files, which is removed with them."""
     return f"{staged[0].path.split('/')[0]}/{name}-{uuid.uuid4().hex[:8]}"
-
-
-def _encoded(path: str) -> str:
-    return quote(path, safe=_KEPT)

@@ -66,7 +66,7 @@ def commit_local_history(
         return done
     if table is not None:
         refuse_rewrite(table, why="strategy `scd2`")
-        table = evolve(table, shape)
+        table = evolve(path, table, shape)
     layout = layout_of(write, shape)
     known = table if table is not None and table.file_uris() else None
     batch = Batch(path, known, files, shape, layout, commit_id.batch, sources=())

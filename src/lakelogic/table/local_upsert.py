@@ -61,7 +61,7 @@ def commit_merge(
         return adopt_files(path, "append", files, shape, commit_id)
     table = create_empty(path, shape) if table is None else table
     refuse_rewrite(table, why="strategy `merge`", appends=write.insert_only)
-    table = evolve(table, shape)
+    table = evolve(path, table, shape)
     batch = batch_rows(table, path, files, shape, helper_columns([DELETE_COLUMN] if write.deletes else []))
     if repeats:
         batch = _latest(rows, batch, write, shape)

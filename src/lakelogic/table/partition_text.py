@@ -1,10 +1,12 @@
-"""Partition values as texts."""
+"""Partition values as texts, and texts as the values that they are."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
+
+import pyarrow as pa
 
 
 def partition_text(value: Any) -> str | None:
@@ -23,3 +25,12 @@ def partition_text(value: Any) -> str | None:
             return value.decode()
         case _:
             return str(value)
+
+
+def partition_value(text: str | None, type_: pa.DataType) -> pa.Scalar:
+    """A partition value by its text; a moment stands there in UTC, without a zone."""
+    if text is None:
+        return pa.scalar(None, type_)
+    if pa.types.is_timestamp(type_) and type_.tz is not None and text[-1:] != "Z":
+        return pa.scalar(text, pa.string()).cast(pa.timestamp(type_.unit)).cast(type_)
+    return pa.scalar(text, pa.string()).cast(type_)

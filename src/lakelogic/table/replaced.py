@@ -15,7 +15,7 @@ from lakelogic.plan.writes import WriteOverwritePartitions, WriteReplace
 from lakelogic.table.protocol import TableShape
 
 PartitionFilter = tuple[str, str, str | list[str]]
-_Values = tuple[str | None, ...]
+Values = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class Replaced:
 
     condition: exp.Expr
     filters: tuple[PartitionFilter, ...] | None = None
+    partitions: frozenset[Values] | None = None  # all of these partitions, by the texts of their values
 
     def sql(self, dialect: str) -> str:
         return self.condition.sql(dialect)
@@ -38,7 +39,7 @@ def find_replaced(
     held = {tuple(file.partition.get(name) for name in shape.partition_by) for file in files}
     ordered = sorted(held, key=lambda values: [value or "" for value in values])
     condition = any_of([_is_partition(shape.partition_by, values) for values in ordered])
-    return Replaced(condition, _as_filters(shape.partition_by, held))
+    return Replaced(condition, _as_filters(shape.partition_by, held), frozenset(held))
 
 
 def _days(write: WriteReplace, shape: TableShape) -> Replaced:
@@ -52,7 +53,7 @@ def _days(write: WriteReplace, shape: TableShape) -> Replaced:
     return Replaced(all_of([after, before]), filters)
 
 
-def _is_partition(names: Sequence[str], values: _Values) -> exp.Expr:
+def _is_partition(names: Sequence[str], values: Values) -> exp.Expr:
     return all_of(
         [
             is_null(column(name)) if value is None else exp.EQ(this=column(name), expression=text(value))
@@ -61,7 +62,7 @@ def _is_partition(names: Sequence[str], values: _Values) -> exp.Expr:
     )
 
 
-def _as_filters(names: Sequence[str], held: set[_Values]) -> tuple[PartitionFilter, ...] | None:
+def _as_filters(names: Sequence[str], held: set[Values]) -> tuple[PartitionFilter, ...] | None:
     """Filters are joined by AND, so they can name partitions only that are every mixture of their values."""
     by_name = [sorted({values[n] for values in held}, key=lambda v: v or "") for n in range(len(names))]
     if set(product(*by_name)) != held or any(_mixes_null(values) for values in by_name):

@@ -16,6 +16,7 @@ from lakelogic.core.errors import CapabilityError, RunError
 from lakelogic.plan.files import StagedFile
 from lakelogic.storage.tables import arrow_place
 from lakelogic.table.commit_properties import commit_properties
+from lakelogic.table.partition_text import partition_value
 from lakelogic.table.protocol import CommitId, TableShape
 from lakelogic.table.replaced import Replaced
 
@@ -59,6 +60,18 @@ def refuse_path(root: str) -> None:
         )
 
 
+def refuse_fractions(table: DeltaTable) -> None:
+    """Raise where delta-rs would write partition values that nobody can read: it writes -1.50 as `-1.-50`."""
+    types = pa.schema(table.schema())
+    found = [types.field(name).type for name in table.metadata().partition_columns]
+    if any(pa.types.is_decimal(type_) or pa.types.is_floating(type_) for type_ in found):
+        raise CapabilityError(
+            f"delta-rs cannot rewrite rows of `{table.table_uri}`, which is partitioned by numbers with fractions",
+            code="LL312",
+            hint="partition the table by what is replaced, or run with engine spark",
+        )
+
+
 def read_staged_rows(table: DeltaTable, root: str, files: Sequence[StagedFile], shape: TableShape) -> ds.Dataset:
     """Staged files as rows of the table; partition values come from folder names."""
     schema = pa.schema(table.schema())
@@ -75,6 +88,6 @@ def _partition(file: StagedFile, schema: pa.Schema, shape: TableShape) -> pc.Exp
     parts = []
     for name in shape.partition_by:
         value = file.partition[name]
-        typed = pa.scalar(value, pa.string()).cast(schema.field(name).type) if value is not None else None
+        typed = partition_value(value, schema.field(name).type) if value is not None else None
         parts.append(pc.field(name).is_null() if typed is None else pc.field(name) == typed)
     return reduce(lambda left, right: left & right, parts) if parts else pc.scalar(True)

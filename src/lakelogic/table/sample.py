@@ -23,6 +23,7 @@ def read_sample(path: str, version: int, *, run_id: str, limit: int) -> Sample:
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
 
+    from lakelogic.storage.delta_rows import delta_dataset
     from lakelogic.storage.tables import find_delta, open_delta
     from lakelogic.table.features import arrow_obstacle
 
@@ -30,7 +31,7 @@ def read_sample(path: str, version: int, *, run_id: str, limit: int) -> Sample:
         table = open_delta(path, version)
         if arrow_obstacle(table) is not None:
             return _query_sample(table, run_id=run_id, limit=limit)
-        dataset = table.to_pyarrow_dataset()
+        dataset = delta_dataset(table, path)
     else:
         dataset = ds.dataset(path, format="parquet", partitioning="hive")
     of_run = pc.field("_lakelogic_run_id") == run_id if "_lakelogic_run_id" in dataset.schema.names else None
@@ -52,12 +53,13 @@ def _query_sample(table: DeltaTable, *, run_id: str, limit: int) -> Sample:
 
 def read_rows(path: str) -> Sample:
     """All rows of a small table; none where there is no table."""
+    from lakelogic.storage.delta_rows import delta_dataset
     from lakelogic.storage.tables import find_delta
 
     table = find_delta(path)
     if table is None:
         return Sample((), ())
-    rows = table.to_pyarrow_table()
+    rows = delta_dataset(table, path).to_table()
     return Sample(tuple(rows.column_names), tuple(rows.to_pylist()))
 
 

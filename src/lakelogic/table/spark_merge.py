@@ -80,7 +80,7 @@ def ready_table(spark: SparkSession, path: str, table: DeltaTable | None, shape:
     if table is None:
         return create_empty(path, shape)
     if adoption_obstacle(table) is None:
-        return evolve(table, shape)
+        return evolve(path, table, shape)
     # Only Spark knows what a new column needs under such a feature (an id and a physical name, for one).
     missing = plan_evolution(table, shape).new_columns
     if missing:

@@ -48,7 +48,11 @@ FUNCTION_MACROS: dict[str, str] = {
         "CASE WHEN x IS NULL OR mark IS NULL OR n IS NULL THEN NULL WHEN mark = '' THEN '' WHEN n > 0 THEN array_to_string(string_split(x, mark)[1:n], mark)"
         " WHEN n < 0 THEN array_to_string(string_split(x, mark)[n:], mark) ELSE '' END"
     ),
-    "ll_json(x, path)": "TRY(CASE WHEN json_valid(x) THEN json_extract_string(x, path) END)",
+    "ll_json(x, path)": (
+        "TRY(CASE WHEN NOT json_valid(x) THEN NULL"
+        " WHEN strlen(x) <> length(x) AND json_type(x, path) IN ('OBJECT', 'ARRAY')"
+        " THEN ll_escape_pairs(json_extract_string(x, path)) ELSE json_extract_string(x, path) END)"
+    ),
     "ll_timestamp_millis(x)": "TRY(make_timestamptz(CAST(x AS BIGINT) * 1000))",
     "ll_parse_json(x)": "CASE WHEN json_valid(x) THEN x END",
     "ll_to_json(x)": "ll_without_nulls(CAST(to_json(x) AS VARCHAR))",

@@ -52,6 +52,8 @@ class Session:
         self.connection.execute(f"SET temp_directory = '{self._spill.name}'")
         self.connection.execute(f"SET memory_limit = '{memory or self._usual_memory()}'")
         self.connection.execute("SET enable_progress_bar = false")
+        # It makes "the first row of each key" an aggregate over a struct, which gives 0.0 for -0.0.
+        self.connection.execute("SET disabled_optimizers = 'top_n_window_elimination'")
         # Each column of a wide table makes an expression over all of them deeper; the stack must still hold it.
         self.connection.execute("SET max_expression_depth = 3000")
         self._defined: set[str] = set()

@@ -9,6 +9,7 @@ from sqlglot import exp
 from lakelogic.core.errors import CapabilityError
 from lakelogic.engine.duckdb.render import type_sql
 from lakelogic.plan.model import HIDDEN_PREFIX, Column
+from lakelogic.plan.types import is_floating
 
 # Types that Spark has not, and the one that it would read them as.
 _SPARK_READS = {
@@ -24,6 +25,7 @@ _WORDS = {
     exp.DataType.Type.VARCHAR: "string",
     exp.DataType.Type.VARBINARY: "binary",
 }
+_FLOATING = ("FLOAT", "DOUBLE")
 _UNKNOWN = ("TIME", "INTERVAL", "BIT", "VARIANT", "UNION", "GEOMETRY", "UHUGEINT")
 
 
@@ -43,13 +45,19 @@ def keeps_type(column: Column) -> bool:
 
 def typed_column(column: Column) -> str:
     """A column in its declared type, under its name."""
-    name = quote(column.name)
-    return name if keeps_type(column) else f"CAST({name} AS {type_sql(column.type)}) AS {name}"
+    return quote(column.name) if keeps_type(column) else exact_column(column)
 
 
 def exact_column(column: Column) -> str:
     """A column in its declared type, also where it is a hidden one."""
-    return f"CAST({quote(column.name)} AS {type_sql(column.type)}) AS {quote(column.name)}"
+    name = quote(column.name)
+    value = _beyond_bounds(name) if is_floating(column.type) else name
+    return f"CAST({value} AS {type_sql(column.type)}) AS {name}"
+
+
+def _beyond_bounds(value: str) -> str:
+    """The value, hidden from what DuckDB concludes from the bounds in a file's footer: they leave NaN out."""
+    return f"TRY({value})"
 
 
 def null_column(column: Column) -> str:
@@ -65,6 +73,8 @@ def readable(name: str, duck_type: str) -> str:
         # A cast would round, which can move a moment into the next day; Spark's casts of texts cut.
         value = f"make_timestamp(epoch_ns({quote(name)}) // 1000 - (epoch_ns({quote(name)}) % 1000 < 0)::INT)"
         return f"CAST({value} AS {_NANOSECONDS[duck_type]}) AS {quote(name)}"
+    if duck_type in _FLOATING:
+        return f"{_beyond_bounds(quote(name))} AS {quote(name)}"
     wanted = _SPARK_READS.get(duck_type)
     return quote(name) if wanted is None else f"CAST({quote(name)} AS {wanted}) AS {quote(name)}"
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 from zoneinfo import ZoneInfo
 
 from lakelogic.engine.local.java_regex import rows
-from lakelogic.engine.local.json_lines import Members, dump, parse
+from lakelogic.engine.local.json_lines import Members, dump, escape_pairs, parse
 from lakelogic.engine.local.json_parts import json_parts
 from lakelogic.engine.local.numbers import hex_number, java_number
 from lakelogic.engine.local.variants import variant_get
@@ -178,6 +178,7 @@ CALLS: dict[str, tuple[Callable[..., object], tuple[str, ...], str]] = {
     "ll_json_parts": (json_parts, ("VARCHAR", "VARCHAR"), "VARCHAR"),
     "ll_zone_known": (zone_known, ("VARCHAR",), "BOOLEAN"),
     "ll_in_utc": (in_utc, ("VARCHAR", "VARCHAR"), "VARCHAR"),
+    "ll_escape_pairs": (escape_pairs, ("VARCHAR",), "VARCHAR"),
     "ll_hex_number": (hex_number, ("VARCHAR",), "VARCHAR"),
     "ll_far_text": (far_text, ("VARCHAR",), "VARCHAR"),
     "ll_java_number": (java_number, ("VARCHAR",), "VARCHAR"),

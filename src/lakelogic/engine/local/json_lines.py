@@ -9,6 +9,7 @@ from collections.abc import Iterator
 NOT_JSON = "not valid JSON"
 _BLANK = re.compile(r"[ \t\n\r]*")
 _SCALAR = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_BEYOND = re.compile("[\U00010000-\U0010ffff]")
 _CONTROL = re.compile(r"\\u00[01][0-9a-f]")
 _SCALAR_NAMES = {"true", "false", "null"}
 
@@ -112,7 +113,17 @@ def as_text(value: object) -> str | None:
         return None
     if isinstance(value, str) and not isinstance(value, Number):
         return value.encode("utf-8", "replace").decode()
-    return dump(value)
+    return escape_pairs(dump(value))
+
+
+def escape_pairs(text: str) -> str:
+    """The text of a nested value as Spark cuts it out of JSON: characters beyond 16 bits stand there as two escapes."""
+    return text if text.isascii() else _BEYOND.sub(_as_pair, text)
+
+
+def _as_pair(found: re.Match[str]) -> str:
+    high, low = divmod(ord(found[0]) - 0x10000, 0x400)
+    return f"\\u{0xD800 + high:04X}\\u{0xDC00 + low:04X}"
 
 
 def dump(value: object) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from sqlglot import exp
 
-from lakelogic.engine.local.json_lines import Members, dump, parse
+from lakelogic.engine.local.json_lines import Members, dump, escape_pairs, parse
 from lakelogic.engine.local.json_parts import json_parts, shape
 from lakelogic.engine.local.numbers import java_number
 from lakelogic.engine.local.variants import variant_get
@@ -44,7 +44,7 @@ def _found(text: str, steps: list[str | int]) -> str | None:
             return None
     if isinstance(value, str) and not _is_number(value):
         return str(value)
-    return None if value is None else dump(_normal(value))
+    return None if value is None else escape_pairs(dump(_normal(value)))
 
 
 def _inside(value: object, step: str | int) -> object:

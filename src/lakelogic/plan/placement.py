@@ -1,0 +1,58 @@
+"""Values that say where a row belongs, its key and its partition: what is equal must be one value in the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from lakelogic.contract.contract import Contract
+from lakelogic.plan.checks import Failure
+from lakelogic.plan.expressions import case, cast, column, function, number, text
+from lakelogic.plan.history import KEYED
+from lakelogic.plan.model import Column
+from lakelogic.plan.path_columns import NULL_PARTITION
+from lakelogic.plan.stage_builder import Output, keep
+from lakelogic.plan.types import family, is_floating
+from lakelogic.plan.workbench import Workbench
+
+
+def place_output(found: Column, contract: Contract) -> Output:
+    """A column as the target has it.
+
+    A key and a partition have 0.0 in the place of -0.0, which is equal to it. A partition has NULL in the place of the
+    texts that folders and Delta's log cannot tell from it.
+    """
+    target = contract.materialization
+    partition_by = target.partition_by if target is not None else ()
+    keys = contract.primary_key if target is not None and target.strategy in KEYED else ()
+    if is_floating(found.type) and found.name in (*partition_by, *keys):
+        is_zero = exp.EQ(this=column(found.name), expression=number(0))
+        return Output(found, case([(is_zero, cast(number(0), found.type))], column(found.name)))
+    if family(found.type) == "text" and found.name in partition_by:
+        return Output(found, function("NULLIF", function("NULLIF", column(found.name), text("")), text(NULL_PARTITION)))
+    return keep(found)
+
+
+def blank_failures(bench: Workbench, names: Sequence[str]) -> list[Failure]:
+    """A key that would be NULL as the value of a partition would never be found again."""
+    target = bench.contract.materialization
+    partition_by = target.partition_by if target is not None else ()
+    failures = []
+    for name in names:
+        found = bench.relation.find(name)
+        if found is None or name not in partition_by or family(found.type) != "text":
+            continue
+        blank = exp.In(this=column(name), expressions=[text(""), text(NULL_PARTITION)])
+        words = f"{name} is not blank"
+        failures.append(
+            bench.builder.book.add(
+                exp.Coalesce(this=blank, expressions=[exp.false()]),
+                name=words,
+                message=f"Rule failed: {words}",
+                category="completeness",
+                kind="key",
+                column=name,
+            )
+        )
+    return failures
