@@ -5,8 +5,8 @@ The contract says `load_mode: incremental`: then an event that comes twice loads
 Environment: LAKELOGIC_CONTRACT names the contract in the package (default: contract.yaml), LAKELOGIC_ENGINE the engine
 (default here: duckdb). The contract's own settings say where tables and state are; they must be on S3.
 
-Events may come from S3 itself, or through a queue (SQS), a topic (SNS) or EventBridge. What was deleted, and the objects
-without a byte by which tools show a folder, are left out.
+Events may come from S3 itself, or through a queue (SQS), a topic (SNS) or EventBridge. What was deleted, and the
+objects by which tools show a folder, are left out.
 
 Files that arrive together start functions at once, and one of them writes at a time. The others wait for WAIT_S: longer
 than the 60 seconds after which the lock of a function that died is free. Give the function a time limit above that; for
@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote_plus
 
-from lakelogic import DataProcessor
+from lakelogic import DataProcessor, LakeLogicError
 
 CONTRACT = os.environ.get("LAKELOGIC_CONTRACT", "contract.yaml")
 WAIT_S = 120
@@ -34,7 +34,7 @@ def handler(event: dict[str, Any], _context: Any = None) -> dict[str, Any]:
         for path in find_paths(event):
             try:
                 result = processor.run_source(path)
-            except Exception as error:  # the other files of the event are loaded all the same
+            except LakeLogicError as error:  # the other files of the event are loaded all the same
                 failed.append(error)
                 continue
             told.append({"path": path, "status": result.status, "accepted": result.counts.accepted,
