@@ -140,7 +140,7 @@ _MACRO_OF = {
 }
 _GIVE_TEXT = {
     "ll_text", "ll_upper", "ll_lower", "ll_initcap", "ll_substring", "ll_left", "ll_right", "ll_json", "ll_to_json", "ll_format",
-    "ll_variant_get", "ll_parse_json", "ll_md5", "ll_sha1", "ll_sha256", "ll_sha2", "ll_join", "substring", "lpad", "rpad", "regexp_replace",
+    "ll_variant_get", "ll_parse_json", "ll_hex", "ll_md5", "ll_sha1", "ll_sha256", "ll_sha2", "ll_join", "substring", "lpad", "rpad", "regexp_replace",
     "regexp_extract", "lakelogic_hmac", "lakelogic_encrypt", "lakelogic_encrypt_same", "lakelogic_decrypt", "chr",
     "replace", "ll_chr", "ll_lpad", "ll_rpad", "ll_reverse", "ll_split_part", "ll_nothing", "ll_substring_index", "ll_any_substring_index",
     "ll_url_decode", "ll_regex_replace", "ll_regex_extract", "ll_regex_substring", "ll_full_upper", "ll_full_lower", "ll_java_number",
