@@ -51,7 +51,7 @@ _DAY = "concat(p.y, '-', ll_two(p.mo, '01'), '-', ll_two(p.d, '01'))"
 # What nearly all files hold is told by patterns without groups, which are much faster, and read by DuckDB itself.
 _PLAIN_WHOLE, _PLAIN_NUMBER = "^-?[0-9]{1,18}$", "^-?[0-9]{1,15}(?:[.][0-9]{0,15})?$"
 _PLAIN_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-_PLAIN_MOMENT = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]$"
+_PLAIN_MOMENT = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:[.][0-9]{1,6})?$"
 _MOMENT_TEXT = (
     f"CASE WHEN regexp_matches(v, '{_PLAIN_MOMENT}') THEN TRY_CAST(concat(v, '%s') AS %s)"
     " ELSE list_transform([ll_parts(v)], lambda p: %s(p))[1] END"
