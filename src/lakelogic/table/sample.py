@@ -23,14 +23,14 @@ def read_sample(path: str, version: int, *, run_id: str, limit: int) -> Sample:
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
 
-    from lakelogic.storage.tables import find_delta, open_delta
+    from lakelogic.storage.tables import arrow_rows, find_delta, open_delta
     from lakelogic.table.features import arrow_obstacle
 
     if find_delta(path) is not None:
         table = open_delta(path, version)
         if arrow_obstacle(table) is not None:
             return _query_sample(table, run_id=run_id, limit=limit)
-        dataset = table.to_pyarrow_dataset()
+        dataset = arrow_rows(table)
     else:
         dataset = ds.dataset(path, format="parquet", partitioning="hive")
     of_run = pc.field("_lakelogic_run_id") == run_id if "_lakelogic_run_id" in dataset.schema.names else None
@@ -52,12 +52,12 @@ def _query_sample(table: DeltaTable, *, run_id: str, limit: int) -> Sample:
 
 def read_rows(path: str) -> Sample:
     """All rows of a small table; none where there is no table."""
-    from lakelogic.storage.tables import find_delta
+    from lakelogic.storage.tables import arrow_rows, find_delta
 
     table = find_delta(path)
     if table is None:
         return Sample((), ())
-    rows = table.to_pyarrow_table()
+    rows = arrow_rows(table).to_table()
     return Sample(tuple(rows.column_names), tuple(rows.to_pylist()))
 
 

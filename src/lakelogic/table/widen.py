@@ -12,7 +12,7 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.exceptions import DeltaError
 
 from lakelogic.core.errors import RunError
-from lakelogic.storage.tables import reopen_delta
+from lakelogic.storage.tables import arrow_rows, reopen_delta
 from lakelogic.table.delta_schema import find_widened, widened_schema
 from lakelogic.table.features import enable_features
 from lakelogic.table.protocol import TableShape
@@ -26,7 +26,7 @@ def widen_columns(table: DeltaTable, shape: TableShape) -> DeltaTable:
     table = enable_features(table, shape.columns)
     schema = pa.schema(widened_schema(table, shape))
     columns = {field.name: pc.field(field.name).cast(field.type) for field in schema}
-    reader = table.to_pyarrow_dataset().scanner(columns=columns).to_reader().cast(schema)
+    reader = arrow_rows(table).scanner(columns=columns).to_reader().cast(schema)
     try:
         write_deltalake(
             table,

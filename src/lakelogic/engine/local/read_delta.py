@@ -19,6 +19,7 @@ from lakelogic.engine.local.changes import net_changes
 from lakelogic.storage import tables
 from lakelogic.storage.files import read_file
 from lakelogic.storage.resolver import short_reason
+from lakelogic.storage.tables import arrow_rows
 
 MASKING_KEY = "lakelogic.masking"  # metadata of a Delta column
 
@@ -69,7 +70,7 @@ def dataset_of(table: DeltaTable, path: str) -> ds.Dataset:
         # delta-rs would not fail: it finds no column under its logical name, and shows NULL everywhere.
         raise CapabilityError(f"`{path}` cannot be read without Spark: column mapping", hint="use engine: spark")
     try:
-        return table.to_pyarrow_dataset()
+        return arrow_rows(table)
     except DeltaError as error:
         raise CapabilityError(
             f"`{path}` cannot be read without Spark: {str(error).splitlines()[0]}", hint="use engine: spark"
