@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from tests.cloud.support import BUCKET, FIRST, SECOND, Estate
 
+from lakelogic.core.errors import RunError
 from lakelogic.storage.files import write_file
 
 _TEMPLATE = Path(__file__).resolve().parents[2] / "templates/aws/lambda_handler.py"
@@ -58,3 +60,31 @@ def test_only_the_temporary_folder_can_be_written_to(
     event = _event(estate, "a%2Bb%2520c.csv")  # as S3 writes this key
     assert [(each["status"], each["accepted"]) for each in handler(event)["files"]] == [("succeeded", 2)]
     assert [each["status"] for each in handler(event)["files"]] == ["no_new_data"]
+
+
+def test_events_come_through_queues_topics_and_buses(estate: Estate, handler: Any) -> None:
+    for name in ("first day.csv", "second.csv", "[2].csv", "2.csv"):
+        write_file(f"{estate.root}/landing/{name}", FIRST.encode())
+    queue = {"Records": [{"eventSource": "aws:sqs", "body": json.dumps(_event(estate, "first day.csv"))}]}
+    topic = {"Records": [{"EventSource": "aws:sns", "Sns": {"Message": json.dumps(_event(estate, "second.csv"))}}]}
+    key = f"{estate.root.removeprefix(f's3://{BUCKET}/')}/landing/[2].csv"
+    bus = {"detail-type": "Object Created", "detail": {"bucket": {"name": BUCKET}, "object": {"key": key}}}
+    told = [each for event in (queue, topic, bus) for each in handler(event)["files"]]
+    names = [each["path"].rpartition("/")[2] for each in told]
+    assert names == ["first day.csv", "second.csv", "[2].csv"]
+    assert [each["status"] for each in told] == ["succeeded"] * 3
+    # The file with a name like a pattern was read, and not the one that it would match.
+    assert [each["status"] for each in handler(_event(estate, "2.csv"))["files"]] == ["succeeded"]
+
+
+def test_what_was_deleted_and_folders_are_left_out_and_one_bad_file_keeps_no_other_back(
+    estate: Estate, handler: Any
+) -> None:
+    write_file(f"{estate.root}/landing/second.csv", SECOND.encode())
+    deleted = _event(estate, "gone.csv")
+    deleted["Records"][0]["eventName"] = "ObjectRemoved:Delete"
+    for event in (deleted, _event(estate, ""), _event(estate, "sub/"), {"Event": "s3:TestEvent"}):
+        assert handler(event) == {"files": []}
+    with pytest.raises(RunError, match="does not exist"):
+        handler(_event(estate, "gone.csv", "second.csv"))
+    assert sum(estate.rows("orders").values()) == 2

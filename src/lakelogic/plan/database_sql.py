@@ -173,11 +173,22 @@ def _built(relation: DatabaseRelation, chosen: Sequence[exp.Expr], conditions: S
 def _source(relation: DatabaseRelation) -> exp.Expr:
     dialect = DIALECTS[relation.kind]
     if relation.table is not None:
-        return exp.to_table(relation.table, dialect=dialect)
+        return _quoted(exp.to_table(relation.table, dialect=dialect), relation.kind)
     assert relation.query is not None
     query = sqlglot.parse_one(relation.query, dialect=dialect)
     assert isinstance(query, exp.Query)
     return query.subquery(_FROM)
+
+
+def _quoted(table: exp.Table, kind: Kind) -> exp.Table:
+    """The name in quotes, because `order` and `user` are words of SQL; what stands without them keeps its meaning."""
+    for part in table.parts:
+        if isinstance(part, exp.Identifier) and not part.quoted:
+            # PostgreSQL folds the letters of ASCII, and no others.
+            folded = "".join(char.lower() if char.isascii() else char for char in part.name)
+            part.set("this", folded if kind == "postgresql" else part.name)
+            part.set("quoted", True)
+    return table
 
 
 def _inside(bounds: Bounds) -> exp.Expr:

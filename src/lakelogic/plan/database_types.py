@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from lakelogic.core.database_url import Kind
 from lakelogic.plan.expressions import case, cast, column, function, text
-from lakelogic.plan.types import is_whole, named, string_type
+from lakelogic.plan.types import family, is_whole, named, string_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,8 @@ def _postgresql(native: NativeColumn, declared: exp.DataType | None) -> ReadColu
         return ReadColumn(native.name, value, named(plain))
     if type_.startswith("character varying"):
         return ReadColumn(native.name, value, string_type())
-    if type_.startswith("timestamp") and type_.endswith("with time zone"):
-        return ReadColumn(native.name, value, named("timestamp"))
-    if type_.startswith("timestamp"):
-        # As an instant: a driver that goes through the zone of its host would move some of them.
-        return ReadColumn(native.name, exp.AtTimeZone(this=value, zone=text("UTC")), named("timestamp"))
+    if type_ == "date" or type_.startswith("timestamp"):
+        return _postgresql_time(native.name, type_, declared)
     if type_.startswith("numeric"):
         return _exact(native, declared, function("TRUNC", value.copy()))
     if type_.endswith("[]"):
@@ -58,9 +55,32 @@ def _postgresql(native: NativeColumn, declared: exp.DataType | None) -> ReadColu
     return ReadColumn(native.name, _as_text(value), string_type())
 
 
+def _postgresql_time(name: str, type_: str, declared: exp.DataType | None) -> ReadColumn:
+    zoned, value = type_.endswith("with time zone"), column(name)
+    if family(declared) in {"date", "timestamp"}:
+        # As text: `infinity` and years before Christ are then failures of their rows, the same ones on every engine.
+        return ReadColumn(name, _as_text(_in_utc(value) if zoned else value), string_type())
+    finite = _finite(value, "date" if type_ == "date" else "timestamptz" if zoned else "timestamp")
+    if type_ == "date":
+        return ReadColumn(name, finite, named("date"))
+    # As an instant: a driver that goes through the zone of its host would move some of them.
+    return ReadColumn(name, finite if zoned else _in_utc(finite), named("timestamp"))
+
+
+def _in_utc(value: exp.Expr) -> exp.Expr:
+    return exp.AtTimeZone(this=value, zone=text("UTC"))
+
+
+def _finite(value: exp.Expr, type_: str) -> exp.Expr:
+    """A time that is none ends the query: a driver makes some day or other of `infinity`, each its own."""
+    number = exp.Cast(this=_as_text(value.copy()), to=exp.DataType.build("int"))
+    none = exp.Cast(this=_as_text(number), to=exp.DataType.build(type_, dialect="postgres"))
+    return case([(function("ISFINITE", value.copy()), value)], none)
+
+
 _POSTGRESQL: Mapping[str, str] = {
     "smallint": "smallint", "integer": "int", "bigint": "bigint", "real": "float", "double precision": "double",
-    "boolean": "boolean", "text": "string", "date": "date", "bytea": "binary",
+    "boolean": "boolean", "text": "string", "bytea": "binary",
 }  # fmt: skip
 
 
@@ -83,11 +103,14 @@ def _mysql(native: NativeColumn, declared: exp.DataType | None) -> ReadColumn:
 def _sqlite(native: NativeColumn, declared: exp.DataType | None) -> ReadColumn:
     value = column(native.name)
     if "blob" in native.type.lower():
-        return ReadColumn(native.name, value, named("binary"))
-    # Any cell may hold any kind of value. As text a real number would lose digits.
-    real = exp.EQ(this=function("TYPEOF", value.copy()), expression=text("real"))
+        return ReadColumn(native.name, exp.Cast(this=value, to=exp.DataType.build("blob")), named("binary"))
+    # Any cell may hold any kind of value. As text a real number would lose digits, and bytes need not be a text.
+    kind = function("TYPEOF", value.copy())
+    real = exp.EQ(this=kind, expression=text("real"))
     shown = function("PRINTF", text("%!.17g"), value.copy())
-    return ReadColumn(native.name, case([(real, shown)], _as_text(value)), string_type())
+    bytes_ = exp.EQ(this=kind.copy(), expression=text("blob"))
+    chosen = case([(real, shown), (bytes_, function("QUOTE", value.copy()))], _as_text(value))
+    return ReadColumn(native.name, chosen, string_type())
 
 
 _READERS: Mapping[Kind, Callable[[NativeColumn, exp.DataType | None], ReadColumn]] = {
@@ -118,7 +141,9 @@ def is_numeric(kind: Kind, type_: str, value: str) -> bool:
     """Whether values of a column are written without quotes when they are compared."""
     if kind == "sqlite":
         return bool(re.fullmatch(r"-?\d+(\.\d+)?", value))
-    return bool(re.match(r"(tiny|small|medium|big)?int|numeric|decimal|double|real|float|number", type_.lower()))
+    return bool(
+        re.match(r"(tiny|small|medium|big)?int(?!erval)|numeric|decimal|double|real|float|number", type_.lower())
+    )
 
 
 def is_time(kind: Kind, type_: str) -> bool:

@@ -181,4 +181,10 @@ class _RejectedRow:
 
 
 def _textual(c: Column, value: exp.Expr) -> exp.Expr:
-    return function("TO_JSON", value.copy()) if family(c.type) == "complex" else as_text(value.copy())
+    match family(c.type):
+        case "complex":
+            return function("TO_JSON", value.copy())
+        case "binary":
+            return exp.Hex(this=value.copy())  # bytes need not be a text
+        case _:
+            return as_text(value.copy())

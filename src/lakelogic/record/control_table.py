@@ -11,7 +11,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 
 from lakelogic.core.errors import RunError
 from lakelogic.storage.resolver import short_reason, store_options
-from lakelogic.storage.tables import find_delta
+from lakelogic.storage.tables import arrow_rows, find_delta
 
 # Each append leaves one tiny file; a reader opens every one of them, so they are folded together this often.
 COMPACT_EVERY = 50
@@ -74,7 +74,7 @@ def append_rows(
 def delete_rows(table: DeltaTable, condition: str) -> None:
     """Delete rows in one commit; whoever reads the version before goes on reading it."""
     # Not `table.delete`: it leaves texts as views in the files that it writes again, and Arrow cannot filter by those.
-    nothing = table.to_pyarrow_dataset().schema.empty_table()
+    nothing = arrow_rows(table).schema.empty_table()
     for attempt in range(_ATTEMPTS):
         try:
             write_deltalake(table, nothing, mode="overwrite", predicate=condition)

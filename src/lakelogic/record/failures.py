@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from lakelogic.record.control_table import find_control_table
+from lakelogic.storage.tables import arrow_rows
 
 # A run that was held back or stopped says nothing about the dataset.
 _TELLING = ("failed", "succeeded", "no_new_data", "gate_failed", "held")
@@ -29,7 +30,7 @@ def read_failures(folder: str, dataset: str) -> tuple[Failure, ...]:
     table = find_control_table(os.path.join(folder, "runs"))
     if table is None:
         return ()
-    data = table.to_pyarrow_dataset()
+    data = arrow_rows(table)
     condition = (pc.field("dataset") == dataset) & pc.field("status").isin(_TELLING)
     there = [column for column in _COLUMNS if column in data.schema.names]
     rows: list[dict[str, Any]] = data.to_table(columns=there, filter=condition).to_pylist()

@@ -40,6 +40,7 @@ from lakelogic.record.control_table import append_rows, find_control_table, open
 from lakelogic.record.holders import Holder
 from lakelogic.record.known_files import JournalPoint, KnownFiles, index_folder
 from lakelogic.record.slice_store import load_slice, store_slice
+from lakelogic.storage.tables import arrow_rows
 
 # held: staged, and waiting for an approval; discarded: it will not get one, and is about to be abandoned.
 State = Literal["prepared", "staged", "held", "discarded", "committed", "abandoned"]
@@ -299,7 +300,7 @@ class Journal:
         if self._table is None:
             return []
         rows: list[dict[str, Any]] = (
-            self._table.to_pyarrow_dataset().to_table(columns=list(columns), filter=condition).to_pylist()
+            arrow_rows(self._table).to_table(columns=list(columns), filter=condition).to_pylist()
         )
         return rows
 

@@ -25,6 +25,7 @@ from lakelogic.core.faults import fault_point
 from lakelogic.record.control_table import append_rows, find_control_table, open_control_table
 from lakelogic.record.ledger import LedgerStep
 from lakelogic.record.run_schema import LOG_TABLES
+from lakelogic.storage.tables import arrow_rows
 
 # skipped: a driver held the contract back, or a stale upstream did; `reason` says why.
 # interrupted: somebody stopped the run from outside.
@@ -118,7 +119,7 @@ def append_run(
         if not rows:
             return
         table = open_control_table(os.path.join(folder, name), LOG_TABLES[name])
-        if not (resumed and table.to_pyarrow_dataset().count_rows(filter=_matches(key))):
+        if not (resumed and arrow_rows(table).count_rows(filter=_matches(key))):
             append_rows(table, LOG_TABLES[name], rows)
 
     write("rules", [{**asdict(rule), "position": at, **stamp} for at, rule in enumerate(rules)], mine)
@@ -207,7 +208,7 @@ def read_events(folder: str, *, run_id: str | None = None, dataset: str | None =
 
 def _open(folder: str, name: str) -> ds.Dataset | None:
     table = find_control_table(os.path.join(folder, name))
-    return None if table is None else table.to_pyarrow_dataset()
+    return None if table is None else arrow_rows(table)
 
 
 def _matches(wanted: Mapping[str, Any]) -> pc.Expression:

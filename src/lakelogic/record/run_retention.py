@@ -15,6 +15,7 @@ from deltalake import DeltaTable
 
 from lakelogic.record.control_table import delete_rows, find_control_table
 from lakelogic.record.run_schema import LOG_TABLES
+from lakelogic.storage.tables import arrow_rows
 
 # Against the order of writing: a row in `runs` means that the others are there, also while rows are removed.
 FORGET_ORDER = tuple(reversed(LOG_TABLES))
@@ -30,7 +31,7 @@ def count_runs_before(folder: str, name: str, instant: datetime) -> int:
         # Rows of earlier versions do not say when their run began, only when they were written. Not `is_null`: delta-rs
         # tells of files without a column that it lies between NULL and NULL, and Arrow takes that for "is not NULL".
         moment = pc.coalesce(pc.field("started_at"), moment)
-    return int(table.to_pyarrow_dataset().count_rows(filter=moment < pa.scalar(instant)))
+    return int(arrow_rows(table).count_rows(filter=moment < pa.scalar(instant)))
 
 
 def forget_runs_before(folder: str, name: str, instant: datetime) -> int:

@@ -154,9 +154,13 @@ def _marked(contract: Contract, natives: Sequence[NativeColumn]) -> tuple[str, .
 def _read_columns(
     contract: Contract, relation: DatabaseRelation, natives: Sequence[NativeColumn]
 ) -> Iterator[ReadColumn]:
-    declared = {name: parse_type(field.type) for field in contract.fields for name in (field.name, *field.aliases)}
+    declared = {name: field for field in contract.fields for name in (field.name, *field.aliases)}
     for native in natives:
-        yield read_column(relation.kind, native, declared.get(native.name))
+        field = declared.get(native.name)
+        # A format is for texts: a time of the database must not become one to be read by it.
+        formatted = field is not None and field.format is not None and is_time(relation.kind, native.type)
+        wanted = parse_type(field.type) if field is not None and not formatted else None
+        yield read_column(relation.kind, native, wanted)
 
 
 def _within(contract: Contract, natives: Sequence[NativeColumn], window: Window | None) -> Within | None:

@@ -82,11 +82,11 @@ def missing_package(name: str, error: ModuleNotFoundError) -> NoReturn:
     ) from error
 
 
-def refused(what: str, error: Exception, *, retryable: bool = False) -> RunError:
+def refused(what: str, error: Exception, *, retryable: bool = False, hint: str | None = None) -> RunError:
     """A driver's error in one sentence, without what it may quote of a row or a secret."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = next((line for line in lines if not line.startswith(("DETAIL", "CONTEXT"))), type(error).__name__)
-    return RunError(f"{what}: {redact(told)[:300]}", code="LL439", retryable=retryable)
+    return RunError(f"{what}: {redact(told)[:300]}", code="LL439", retryable=retryable, hint=hint)
 
 
 def batches_of(cursor: Any, schema: pa.Schema, size: int, close: Callable[[], None]) -> pa.RecordBatchReader:

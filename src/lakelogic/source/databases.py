@@ -14,7 +14,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, NoReturn
 
 import pyarrow as pa
 
@@ -38,6 +38,8 @@ _WAYS_ON = (
 )
 _MARK_SCHEMA = pa.schema([pa.field(MARK_COLUMN, pa.string())])
 _FETCH_SIZE = 10_000
+_ENDLESS = {"NaN", "Infinity", "infinity"}
+_WITHOUT_ORDER = {"uuid", "boolean", "json", "jsonb", "bytea", "xml"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +98,12 @@ def next_rows(
         _require_same(relation, committed, identity)
     if before is not None:
         _require_marks(relation, before, columns, control)
+    _require_order(relation, column)
     high = _find_end(client, relation, growth, before)
     if high is None:
         return _nothing(relation, "the table is empty", on_empty)
+    if high in _ENDLESS:
+        _refuse_watermark(relation, growth, f"its highest value is `{high}`, and nothing is newer than that")
     tail = _earlier(high, growth, relation, column)
     bounds = Bounds(
         growth.field,
@@ -125,6 +130,21 @@ def _find_column(columns: Mapping[str, NativeColumn], relation: DatabaseRelation
     near = difflib.get_close_matches(growth.field, columns, n=1)
     hint = f"did you mean `{near[0]}`?" if near else f"it has: {', '.join(columns)}"
     raise RunError(f"`{relation.name}` has no column `{growth.field}` to go by", code="LL448", hint=hint)
+
+
+def _require_order(relation: DatabaseRelation, column: NativeColumn) -> None:
+    if relation.kind == "postgresql" and column.type.lower() in _WITHOUT_ORDER:
+        growth = Growth(column.name)
+        _refuse_watermark(relation, growth, f"PostgreSQL knows no highest value of the type `{column.type}`")
+
+
+def _refuse_watermark(relation: DatabaseRelation, growth: Growth, why: str) -> NoReturn:
+    raise RunError(
+        f"`{growth.field}` of `{relation.name}` cannot be gone by: {why}",
+        code="LL448",
+        hint="choose a column that grows with every change; a lookback needs dates or timestamps; leave `infinity` and "
+        "`NaN` out with a query",
+    )
 
 
 def _require_same(relation: DatabaseRelation, committed: DatabaseSlice, identity: str | None) -> None:
@@ -185,11 +205,7 @@ def _earlier(high: str, growth: Growth, relation: DatabaseRelation, column: Nati
     except ValueError:
         moment = None
     if moment is None:
-        raise RunError(
-            f"`{growth.field}` of `{relation.name}` is not a time that can be gone by: its highest value is `{high}`",
-            code="LL448",
-            hint="a lookback needs dates or timestamps; `infinity` must be left out with a query",
-        )
+        _refuse_watermark(relation, growth, f"its highest value is `{high}`, which is not a time that can be gone by")
     if growth.lookback is None:
         return high
     return _written_like(high, moment, growth.lookback)

@@ -20,16 +20,15 @@ _GLOB = re.compile(r"[*?\[]")
 
 def list_remote(path: str, is_data: Callable[[str], bool]) -> Iterator[tuple[SourceFile, str]]:
     """Pairs of a file and its path below the place where the listing began."""
-    if _GLOB.search(path):
-        yield from _matching(path, is_data)
-        return
     root = path.rstrip("/")
     named = None if path.endswith("/") else find_file(root)
     if named is not None and named.size:
-        # A file that is named whole is wanted, whatever its name looks like.
+        # A file that is named whole is wanted, whatever its name looks like: hidden, or as a pattern (`a[1].csv`).
         yield _source_file(named), os.path.basename(root)
-        return
-    yield from _below(root, is_data)
+    elif _GLOB.search(path):
+        yield from _matching(path, is_data)
+    else:
+        yield from _below(root, is_data)
 
 
 def _below(root: str, is_data: Callable[[str], bool]) -> Iterator[tuple[SourceFile, str]]:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
+from sqlglot import exp
 
 from lakelogic.core.database_url import DatabaseUrl
 from lakelogic.core.errors import RunError
@@ -28,7 +29,7 @@ class SqliteClient:
 
     def describe(self, relation: DatabaseRelation) -> tuple[NativeColumn, ...]:
         if relation.table is not None:
-            name = relation.table.rpartition(".")[2].strip('"')
+            name = exp.to_table(relation.table, dialect="sqlite").name
             rows = self._rows("SELECT name, type FROM pragma_table_xinfo(?) WHERE hidden <> 1", (name,))
             return tuple(NativeColumn(row[0], row[1] or "") for row in rows)
         cursor = self._execute(self._connection, select_everything(relation), ())
@@ -59,7 +60,9 @@ class SqliteClient:
 
     def _connect(self) -> sqlite3.Connection:
         # The stream may be drained by a thread of the engine.
-        return sqlite3.connect(f"file:{quote(self._url.database)}?mode=ro", uri=True, check_same_thread=False)
+        connection = sqlite3.connect(f"file:{quote(self._url.database)}?mode=ro", uri=True, check_same_thread=False)
+        connection.text_factory = _text
+        return connection
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[Any]:
         return self._execute(self._connection, sql, values).fetchall()
@@ -69,3 +72,15 @@ class SqliteClient:
             return connection.execute(sql, values)
         except sqlite3.Error as error:
             raise refused("SQLite refused a query", error) from None
+
+
+def _text(read: bytes) -> str:
+    try:
+        return read.decode()
+    except UnicodeDecodeError:
+        # SQLite's own error quotes the value.
+        raise RunError(
+            "SQLite holds a text whose bytes are not UTF-8",
+            code="LL439",
+            hint="leave such rows out with a query, or cast the column to a blob there",
+        ) from None

@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from deltalake import DeltaTable
 
-from lakelogic.storage.tables import arrow_place
+from lakelogic.storage.tables import arrow_place, arrow_rows
 
 
 def delta_dataset(table: DeltaTable, path: str) -> ds.Dataset:
     """The rows of a table, which is opened at a version."""
     try:
-        return table.to_pyarrow_dataset()
+        return arrow_rows(table)
     except pa.ArrowInvalid:
         # delta-rs (1.6) takes the partition value -1.50 for the text `-1.-50`.
         return _by_files(table, path)

@@ -6,7 +6,9 @@ import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import unquote
 
+import pyarrow.dataset as ds
 import pyarrow.fs
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
@@ -33,6 +35,20 @@ def find_delta(path: str) -> DeltaTable | None:
     if not DeltaTable.is_deltatable(local(path), options):
         return None
     return DeltaTable(local(path), storage_options=options)
+
+
+def arrow_rows(table: DeltaTable) -> ds.Dataset:
+    """The rows of a table for Arrow; errors are delta-rs's own.
+
+    delta-rs would have Arrow's threads read through Python, and a thread that still does when the process ends brings
+    it down (exit code 134 after good work). Local files need no Python.
+    """
+    if is_remote(table.table_uri):
+        return table.to_pyarrow_dataset()
+    folder = pyarrow.fs.SubTreeFileSystem(unquote(local(table.table_uri)), pyarrow.fs.LocalFileSystem())
+    found = table.to_pyarrow_dataset(filesystem=folder)
+    # These are written as in the log; delta-rs knows what they mean.
+    return table.to_pyarrow_dataset() if any("%" in path or "://" in path for path in found.files) else found
 
 
 def arrow_place(path: str) -> tuple[pyarrow.fs.FileSystem, str]:

@@ -16,6 +16,7 @@ from lakelogic.core.errors import PlanError
 from lakelogic.plan.model import Column
 from lakelogic.plan.table_facts import TableFacts
 from lakelogic.plan.types import family, named
+from lakelogic.storage.tables import arrow_rows
 from lakelogic.table.adopt import find_table
 from lakelogic.table.delta_schema import MASKING_KEY, delta_type
 from lakelogic.table.features import arrow_obstacle
@@ -102,7 +103,7 @@ def _counts(table: DeltaTable, wanted: Collection[str]) -> tuple[int | None, dic
         if None not in counted:
             nulls[name] = sum(counted)
         elif name in wanted:
-            nulls[name] = table.to_pyarrow_dataset().count_rows(filter=ds.field(name).is_null())
+            nulls[name] = arrow_rows(table).count_rows(filter=ds.field(name).is_null())
     return sum(records), nulls
 
 

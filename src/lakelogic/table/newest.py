@@ -11,6 +11,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from lakelogic.core.errors import CapabilityError, PlanError
+from lakelogic.storage.tables import arrow_rows
 from lakelogic.table.adopt import find_table
 
 Newest = date | datetime | int
@@ -52,7 +53,7 @@ def _by_statistics(table: DeltaTable, column: str) -> Newest | None:
 def _by_reading(table: DeltaTable, path: str, column: str) -> Newest | None:
     try:
         newest = None
-        for batch in table.to_pyarrow_dataset().to_batches(columns=[column]):
+        for batch in arrow_rows(table).to_batches(columns=[column]):
             found = _plain(pc.max(batch.column(0)).as_py())
             newest = found if newest is None or (found is not None and found > newest) else newest
         return newest

@@ -12,7 +12,7 @@ from deltalake.exceptions import DeltaError
 from lakelogic.core.errors import PlanError, RunError
 from lakelogic.storage.files import make_folder
 from lakelogic.storage.resolver import store_options
-from lakelogic.storage.tables import open_delta
+from lakelogic.storage.tables import arrow_rows, open_delta
 from lakelogic.table.adopt import find_table
 from lakelogic.table.delta_schema import delta_schema
 from lakelogic.table.protocol import TableShape
@@ -46,5 +46,5 @@ def replace_table(path: str, shape: TableShape, rows: Sequence[Mapping[str, Any]
 
 def _same_rows(table: DeltaTable, data: pa.Table) -> bool:
     key = data.column_names[0]
-    there = table.to_pyarrow_table().sort_by(key)
+    there = arrow_rows(table).to_table().sort_by(key)
     return bool(there.cast(data.schema).equals(data.sort_by(key)))

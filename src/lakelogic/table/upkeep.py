@@ -19,6 +19,7 @@ from lakelogic.core.errors import RunError
 from lakelogic.plan.upkeep import TARGET_BYTES, DataFile, Optimized
 from lakelogic.storage.address import is_remote
 from lakelogic.storage.files import file_exists, list_names, remove_file, walk_files
+from lakelogic.storage.tables import arrow_rows
 
 _HISTORY = 1000
 _COMMIT = re.compile(r"^(\d{20})\.json$")
@@ -154,7 +155,7 @@ def trim_log(table: DeltaTable) -> None:
 
 
 def count_rows_before(table: DeltaTable, column: str, instant: datetime) -> int:
-    return int(table.to_pyarrow_dataset().count_rows(filter=ds.field(column) < pa.scalar(instant)))
+    return int(arrow_rows(table).count_rows(filter=ds.field(column) < pa.scalar(instant)))
 
 
 def delete_rows_before(table: DeltaTable, column: str, instant: datetime) -> int:
@@ -162,7 +163,7 @@ def delete_rows_before(table: DeltaTable, column: str, instant: datetime) -> int
     said = CommitProperties(custom_metadata={"userMetadata": json.dumps({"deleted_before": instant.isoformat()})})
     count = count_rows_before(table, column, instant)
     # Not `table.delete`: it leaves texts as views in the files that it writes again, and Arrow cannot filter by those.
-    nothing = table.to_pyarrow_dataset().schema.empty_table()
+    nothing = arrow_rows(table).schema.empty_table()
     old = f"\"{column}\" < '{instant:%Y-%m-%dT%H:%M:%S.%fZ}'"
     write_deltalake(table, nothing, mode="overwrite", predicate=old, commit_properties=said)
     return count

@@ -19,7 +19,7 @@ from deltalake.exceptions import DeltaError
 from lakelogic.core.errors import RunError
 from lakelogic.plan.files import StagedFile
 from lakelogic.storage.files import make_folder
-from lakelogic.storage.tables import arrow_place, open_parquet, reopen_delta
+from lakelogic.storage.tables import arrow_place, arrow_rows, open_parquet, reopen_delta
 from lakelogic.table.delta_schema import find_widened, widened_schema
 from lakelogic.table.features import enable_features
 from lakelogic.table.logged_files import logged_file
@@ -35,7 +35,7 @@ def widen_columns(table: DeltaTable, shape: TableShape) -> DeltaTable:
     table = enable_features(table, shape.columns)
     schema = pa.schema(widened_schema(table, shape))
     columns = {field.name: pc.field(field.name).cast(field.type) for field in schema}
-    reader = table.to_pyarrow_dataset().scanner(columns=columns).to_reader().cast(schema)
+    reader = arrow_rows(table).scanner(columns=columns).to_reader().cast(schema)
     try:
         write_deltalake(
             table,

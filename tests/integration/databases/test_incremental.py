@@ -263,3 +263,22 @@ def test_a_window_is_a_condition_of_the_query(estate: Estate, postgresql: Server
     assert asked and all("\"updated_at\" >= '2026-01-04 00:00:00'" in line for line in asked)
     assert [row[0] for row in estate.rows("id", "amount") if row[1] == 7] == [4]
     assert len(estate.rows("id")) == 9
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "why"),
+    [
+        ("double precision", "NaN", "nothing is newer"),
+        ("timestamptz", "infinity", "nothing is newer"),
+        ("uuid", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "no highest value"),
+    ],
+)
+def test_a_column_that_cannot_be_gone_by_is_told(
+    estate: Estate, postgresql: Server, type_: str, value: str, why: str
+) -> None:
+    postgresql.run(
+        f"ALTER TABLE orders ADD COLUMN grows {type_}", f"INSERT INTO orders (id, grows) VALUES (1, '{value}')"
+    )
+    with pytest.raises(RunError, match=why) as caught:
+        estate.run("source.watermark_field=grows")
+    assert caught.value.problem.code == "LL448"

@@ -14,7 +14,7 @@ import pytest
 from tests.integration.databases.estate import ADDRESS, Estate
 from tests.servers.postgresql import PASSWORD, Server
 
-from lakelogic.core.errors import CapabilityError, LakeLogicError
+from lakelogic.core.errors import LakeLogicError
 
 KINDS = """
 CREATE TABLE kinds (
@@ -109,10 +109,6 @@ def estate(request: Any, tmp_path: Path, postgresql: Server, monkeypatch: pytest
 def test_every_type_arrives_as_it_is(estate: Estate, postgresql: Server) -> None:
     postgresql.run("CREATE TYPE mood AS ENUM ('sad', 'ok')", KINDS, ROWS)
     estate.declare(CONTRACT)
-    if estate.engine == "polars":
-        with pytest.raises(CapabilityError, match="a text of a nested or binary value"):
-            estate.run()
-        return
     before = len(postgresql.log())
     result = estate.run()
     assert (result.counts.read, result.counts.accepted, result.counts.quarantined) == (2, 2, 0)
@@ -126,7 +122,7 @@ def test_every_type_arrives_as_it_is(estate: Estate, postgresql: Server) -> None
 
 def test_a_value_that_is_none_fails_its_row_only(estate: Estate, postgresql: Server) -> None:
     postgresql.run("CREATE TYPE mood AS ENUM ('sad', 'ok')", KINDS, ROWS, BAD_ROWS)
-    estate.declare(CONTRACT.replace("    - { name: bytes, type: binary }\n", ""))
+    estate.declare(CONTRACT)
     result = estate.run()
     assert (result.counts.read, result.counts.accepted, result.counts.quarantined) == (4, 2, 2)
     bad = {row["id"]: row for row in estate.rejected()}
@@ -135,6 +131,66 @@ def test_a_value_that_is_none_fails_its_row_only(estate: Estate, postgresql: Ser
         4: ["Cast failed: double = 'Infinity' is not a double", "Cast failed: money = 'NaN' is not a decimal(12,2)"],
     }
     assert [bad[3][name] for name in ("exact", "money", "whole")] == ["NaN", "1.00", "4.70"]
+
+
+def test_times_that_are_none_fail_their_rows_only(estate: Estate, postgresql: Server) -> None:
+    postgresql.run(
+        'DROP TABLE IF EXISTS "order"',
+        'CREATE TABLE "order" (id int, day date, at timestamptz, local timestamp, price numeric(6,2))',
+        """INSERT INTO "order" VALUES (1, '2026-01-01', '2026-01-01 00:00:00.25+02', '2026-01-01', 1.5),
+             (2, NULL, NULL, NULL, NULL), (3, 'infinity', '-infinity', '0044-03-15 BC', -2)""",
+    )
+    estate.declare(
+        """
+dataset: times
+source: { path: "${LAKELOGIC_TEST_DATABASE}", database: { table: order }, columns: all }
+model:
+  fields:
+    - { name: id, type: int }
+    - { name: day, type: date }
+    - { name: at, type: timestamp }
+    - { name: local, type: timestamp_ntz }
+schema_policy: { unknown_fields: allow }
+materialization: { strategy: overwrite, target_path: lake/out }
+"""
+    )
+    assert estate.run().counts.quarantined == 1
+    assert estate.rows("id", "day", "at", "local", "price") == [
+        (1, dt.date(2026, 1, 1), dt.datetime(2025, 12, 31, 22, 0, 0, 250000, dt.UTC), dt.datetime(2026, 1, 1),
+         Decimal("1.50")),
+        (2, None, None, None, None),
+    ]  # fmt: skip
+    assert estate.rejected()[0]["_lakelogic_errors"] == [
+        "Cast failed: day = 'infinity' is not a date",
+        "Cast failed: at = '-infinity' is not a timestamp",
+        "Cast failed: local = '0044-03-15 00:00:00 BC' is not a timestamp_ntz",
+    ]
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_a_value_that_ends_a_query_is_not_told(
+    engine: str, tmp_path: Path, postgresql: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ADDRESS, postgresql.url)
+    rows = "(1, '1', 2, now()), (2, 'needle', 'NaN', 'infinity')"
+    postgresql.run(
+        "DROP TABLE IF EXISTS odd",
+        "CREATE TABLE odd (id int, words text, price numeric(5,2), at timestamptz)",
+        f"INSERT INTO odd VALUES {rows}",
+    )
+    estate = Estate(tmp_path, engine)
+    for column in ("CAST(words AS int)", "price", "at"):
+        estate.declare(
+            f"""
+dataset: odd
+source: {{ path: "${{LAKELOGIC_TEST_DATABASE}}", database: {{ query: "SELECT id, {column} AS value FROM odd" }} }}
+materialization: {{ strategy: overwrite, target_path: lake/out }}
+""".replace('query: "SELECT id, price AS value FROM odd"', "table: odd")
+        )
+        with pytest.raises(LakeLogicError, match="declare the column") as caught:
+            estate.run()
+        assert caught.value.problem.code == "LL439"
+        assert "needle" not in str(caught.value)
 
 
 def _only_what_is_declared(postgresql: Server, before: int) -> None:

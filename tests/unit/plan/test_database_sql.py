@@ -22,21 +22,38 @@ from lakelogic.plan.types import named
 BOUNDS = Bounds("at", "9", "8", low="7", marked=("id", "at"))
 
 
+# `infinity` is no number, and so ends the query.
+FINITE = 'CASE WHEN ISFINITE("c") THEN "c" ELSE CAST(CAST(CAST(CAST("c" AS TEXT) AS INT) AS TEXT)'
+
+
 def relation(kind: Kind, *columns: tuple[str, str], query: str | None = None) -> DatabaseRelation:
     read = tuple(read_column(kind, NativeColumn(*column), None) for column in columns)
     return DatabaseRelation(kind, None if query else "shop.orders", query, read)
 
 
 def test_only_the_wanted_columns_and_rows_are_asked_for() -> None:
-    orders = relation("postgresql", ("id", "integer"), ("at", "timestamp with time zone"), ("other", "text"))
+    orders = relation("postgresql", ("id", "integer"), ("at", "time with time zone"), ("other", "text"))
     assert select_rows(orders, ["id", "at"], BOUNDS) == (
-        'SELECT "id" AS "id", "at" AS "at", MD5(CAST(ROW("id", "at") AS TEXT)) AS "_lakelogic_mark", '
-        'CASE WHEN "at" < \'8\' THEN 0 ELSE 1 END AS "_lakelogic_tail" FROM shop.orders '
+        'SELECT "id" AS "id", CAST("at" AS TEXT) AS "at", MD5(CAST(ROW("id", "at") AS TEXT)) AS "_lakelogic_mark", '
+        'CASE WHEN "at" < \'8\' THEN 0 ELSE 1 END AS "_lakelogic_tail" FROM "shop"."orders" '
         'WHERE (("at" >= \'7\') AND ("at" <= \'9\')) OR ("at" IS NULL)'
     )
     assert select_rows(orders, ["id"], within=Within("at", "2026-01-01", "2026-01-02")) == (
-        'SELECT "id" AS "id" FROM shop.orders WHERE ("at" >= \'2026-01-01\') AND ("at" < \'2026-01-02\')'
+        'SELECT "id" AS "id" FROM "shop"."orders" WHERE ("at" >= \'2026-01-01\') AND ("at" < \'2026-01-02\')'
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "sql"),
+    [
+        ("postgresql", "Shop.Order", '"shop"."order"'),
+        ("postgresql", '"Shop"."T""x.y"', '"Shop"."T""x.y"'),
+        ("sqlite", "Order", '"Order"'),
+        ("mysql", "shop.order", "`shop`.`order`"),
+    ],
+)
+def test_tables_may_be_named_like_words_of_sql(kind: Kind, table: str, sql: str) -> None:
+    assert select_rows(DatabaseRelation(kind, table), ["id"]).endswith(f" FROM {sql}")
 
 
 def test_a_query_is_wrapped() -> None:
@@ -72,8 +89,8 @@ def test_every_question_is_sql_of_its_database(kind: Kind) -> None:
 
 def test_sql_server_speaks_its_dialect() -> None:
     orders = relation("mssql")
-    assert select_rows(orders, ["id"]) == "SELECT [id] AS [id] FROM shop.orders"
-    assert select_one(orders) == "SELECT TOP 1 1 AS [one] FROM shop.orders"
+    assert select_rows(orders, ["id"]) == "SELECT [id] AS [id] FROM [shop].[orders]"
+    assert select_one(orders) == "SELECT TOP 1 1 AS [one] FROM [shop].[orders]"
 
 
 @pytest.mark.parametrize(
@@ -83,8 +100,10 @@ def test_sql_server_speaks_its_dialect() -> None:
         ("numeric(12,2)", None, '"c"', "DECIMAL(12, 2)"),
         ("numeric(12,2)", "decimal(12,2)", 'CAST("c" AS TEXT)', "STRING"),
         ("numeric", None, 'CAST("c" AS TEXT)', "STRING"),
-        ("timestamp without time zone", "timestamp", "\"c\" AT TIME ZONE 'UTC'", "TIMESTAMP"),
-        ("timestamp(3) with time zone", "timestamp", '"c"', "TIMESTAMP"),
+        ("timestamp without time zone", "timestamp", 'CAST("c" AS TEXT)', "STRING"),
+        ("timestamp(3) with time zone", "timestamp", "CAST(\"c\" AT TIME ZONE 'UTC' AS TEXT)", "STRING"),
+        ("date", None, f"{FINITE} AS DATE) END", "DATE"),
+        ("timestamp without time zone", "string", f"{FINITE} AS TIMESTAMP) END AT TIME ZONE 'UTC'", "TIMESTAMP"),
         ("uuid", "string", 'CAST("c" AS TEXT)', "STRING"),
         ("integer[]", "array<int>", 'CAST(TO_JSON("c") AS TEXT)', "STRING"),
         ("character varying(20)", "string", '"c"', "STRING"),

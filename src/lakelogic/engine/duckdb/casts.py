@@ -53,7 +53,7 @@ _DAY = "concat(ltrim(p.y, '+'), '-', ll_two(p.mo, '01'), '-', ll_two(p.d, '01'))
 # What nearly all files hold is told by patterns without groups, which are much faster, and read by DuckDB itself.
 _PLAIN_WHOLE, _PLAIN_NUMBER = "^-?[0-9]{1,18}$", "^-?[0-9]{1,15}(?:[.][0-9]{0,15})?$"
 _PLAIN_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-_PLAIN_MOMENT = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]$"
+_PLAIN_MOMENT = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:[.][0-9]{1,6})?$"
 _MOMENT_TEXT = (
     f"CASE WHEN regexp_matches(v, '{_PLAIN_MOMENT}') THEN TRY_CAST(concat(v, '%s') AS %s)"
     " ELSE list_transform([ll_parts(v)], lambda p: %s(p))[1] END"
@@ -145,7 +145,7 @@ _MACRO_OF = {
 }
 _GIVE_TEXT = {
     "ll_text", "ll_upper", "ll_lower", "ll_initcap", "ll_substring", "ll_left", "ll_right", "ll_json", "ll_to_json", "ll_format",
-    "ll_variant_get", "ll_parse_json", "ll_md5", "ll_sha1", "ll_sha256", "ll_sha2", "ll_join", "substring", "lpad", "rpad", "regexp_replace",
+    "ll_variant_get", "ll_parse_json", "ll_hex", "ll_md5", "ll_sha1", "ll_sha256", "ll_sha2", "ll_join", "substring", "lpad", "rpad", "regexp_replace",
     "regexp_extract", "lakelogic_hmac", "lakelogic_encrypt", "lakelogic_encrypt_same", "lakelogic_decrypt", "chr",
     "replace", "ll_chr", "ll_lpad", "ll_rpad", "ll_reverse", "ll_split_part", "ll_nothing", "ll_substring_index", "ll_any_substring_index",
     "ll_url_decode", "ll_regex_replace", "ll_regex_extract", "ll_regex_substring", "ll_full_upper", "ll_full_lower", "ll_java_number",

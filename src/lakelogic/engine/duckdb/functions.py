@@ -57,6 +57,7 @@ FUNCTION_MACROS: dict[str, str] = {
     "ll_parse_json(x)": "CASE WHEN json_valid(x) THEN x END",
     "ll_to_json(x)": "ll_without_nulls(CAST(to_json(x) AS VARCHAR))",
     "ll_base64(x)": "base64(encode(x))",
+    "ll_hex(x)": "hex(x)",
     # Lists. DuckDB's own functions lose the order of the first appearance, or NULL's part in a comparison.
     "ll_distinct(x)": ("list_transform([x], lambda v: list_filter(v, lambda e, i: list_position(v, e) = i))[1]"),
     "ll_contains(x, v)": (

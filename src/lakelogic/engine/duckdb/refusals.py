@@ -41,7 +41,7 @@ def find_tree_refusals(tree: exp.Expr) -> Iterator[str]:
 
 def _refused_by_type(tree: exp.Expr) -> Iterator[str]:
     """Author's expressions carry the types that the plan found; DuckDB would fail or differ at the rows."""
-    for node in tree.find_all(exp.Cast, exp.Sub, exp.SafeSubtract, exp.GenerateSeries, exp.Reverse, *_ORDERED):
+    for node in tree.find_all(exp.Cast, exp.Sub, exp.SafeSubtract, exp.GenerateSeries, exp.Reverse, exp.Hex, *_ORDERED):
         written = node.sql("databricks")
         match node:
             case exp.Cast() if node.to.is_type(*exp.DataType.TEXT_TYPES) and _kinds(node.this) & {"complex", "binary"}:
@@ -52,6 +52,8 @@ def _refused_by_type(tree: exp.Expr) -> Iterator[str]:
                 yield refused(f"{written}; the step `date_range_explode` makes a row for each day").problem.message
             case exp.Min() | exp.Max() | exp.Ordered() if _kinds(node.this) == {"complex"}:
                 yield refused(f"{written}: the order of nested values").problem.message
+            case exp.Hex() if _kinds(node.this) - {"text", "binary", "unknown"}:
+                yield refused(written).problem.message
             case exp.Reverse() if _kinds(node.this) == {"complex"}:
                 yield refused(written).problem.message
 

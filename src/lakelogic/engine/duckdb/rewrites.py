@@ -244,7 +244,7 @@ REWRITES: dict[type[exp.Expr], Rewrite] = {
     exp.StrPosition: texts.position, exp.Levenshtein: texts.levenshtein,
     exp.Reverse: lambda node: call("ll_reverse", to_text(node.this)),
     exp.SplitPart: macro("ll_split_part", "this", "delimiter", "part_index"),
-    exp.ToBase64: macro("ll_base64", "this"),
+    exp.ToBase64: macro("ll_base64", "this"), exp.Hex: macro("ll_hex", "this"),
     exp.JSONExtractScalar: _json, exp.Bracket: _bracket,
     exp.ArrayDistinct: macro("ll_distinct", "this"), exp.ArrayContains: macro("ll_contains", "this", "expression"),
     exp.ArrayPosition: macro("ll_position", "this", "expression"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from lakelogic.core.errors import CapabilityError
+import pyarrow as pa
+
+from lakelogic.core.errors import CapabilityError, LakeLogicError
 from lakelogic.core.slices import DatabaseSlice
 from lakelogic.engine.protocol import DatabaseRead
 from lakelogic.plan.database_sql import MARK_COLUMN, TAIL_COLUMN, select_rows
@@ -13,6 +16,26 @@ from lakelogic.plan.database_types import ReadColumn
 from lakelogic.plan.expressions import column
 from lakelogic.plan.model import Column
 from lakelogic.plan.types import named, string_type
+
+
+@dataclass(slots=True)
+class DatabaseRows:
+    """A stream that can be read once, and keeps why it ended early: an engine may tell of that in words of its own."""
+
+    reader: pa.RecordBatchReader
+    rows: int | None = field(default=None)
+    failure: LakeLogicError | None = field(default=None)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        told = pa.RecordBatchReader.from_batches(self.reader.schema, self._batches())
+        return told.__arrow_c_stream__(requested_schema)
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self.reader
+        except LakeLogicError as error:
+            self.failure = error
+            raise
 
 
 def inspect_database(read: DatabaseRead) -> tuple[Column, ...]:

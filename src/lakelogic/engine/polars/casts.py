@@ -33,6 +33,7 @@ _MOMENT = rf"(?s)^([+-]?[0-9]{{4,6}}){_MONTH_AND_DAY}{_TIME})?)?$"
 _PLAIN_NUMBER = r"^[+-]?[0-9]{1,15}(?:\.[0-9]{0,15})?$"
 _PLAIN_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _PLAIN_MOMENT = "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]$"
+_FINE_MOMENT = _PLAIN_MOMENT.replace("$", "[.][0-9]{1,6}$")
 _TRUE, _FALSE = ["t", "true", "y", "yes", "1"], ["f", "false", "n", "no", "0"]
 _WIDE = Context(prec=400, rounding=ROUND_HALF_UP)
 _MOST_SECONDS = (1 << 63) // 1_000_000
@@ -171,10 +172,21 @@ def _text_to_date(value: Value, wanted: Type, guard: pl.Expr | None) -> Value:
 
 def _text_to_moment(value: Value, wanted: Type, guard: pl.Expr | None) -> Value:
     usual, odd = _parted(value, _PLAIN_MOMENT)
-    quick = usual.str.replace("T", " ", literal=True).str.to_datetime("%Y-%m-%d %H:%M:%S", time_unit="us", strict=False)
+    quick = _written_out(usual, "%Y-%m-%d %H:%M:%S")
     moved = in_utc if wanted == TIMESTAMP else _kept_clock
-    found = pl.coalesce(quick, rarely(odd, lambda text: _odd_moment(text, moved), TIMESTAMP_NTZ, guard))
+    found = pl.coalesce(quick, rarely(odd, lambda text: _uncommon_moment(text, moved), TIMESTAMP_NTZ, guard))
     return Value(found.dt.replace_time_zone("UTC") if wanted == TIMESTAMP else found, wanted)
+
+
+def _uncommon_moment(text: pl.Expr, moved: Callable[[str, str], str | None]) -> pl.Expr:
+    """With a fraction, as databases write them, or in an odd form."""
+    fine, odd = _parted(Value(text, pl.String()), _FINE_MOMENT)
+    rest = rarely(odd, lambda other: _odd_moment(other, moved), TIMESTAMP_NTZ)
+    return pl.coalesce(_written_out(fine, "%Y-%m-%d %H:%M:%S%.f"), rest)
+
+
+def _written_out(text: pl.Expr, pattern: str) -> pl.Expr:
+    return text.str.replace("T", " ", literal=True).str.to_datetime(pattern, time_unit="us", strict=False)
 
 
 def _odd_moment(text: pl.Expr, moved: Callable[[str, str], str | None]) -> pl.Expr:

@@ -237,6 +237,13 @@ def _hash(name: str) -> Callable[[str], str]:
     return lambda text: hashlib.new(name, text.encode()).hexdigest()
 
 
+def _hex(node: exp.Expr, value_of: Compile) -> Value:
+    value = value_of(node.this)
+    if value.type not in (pl.Binary, pl.String):
+        raise refused(node)
+    return Value(value.expr.cast(pl.Binary).bin.encode("hex").str.to_uppercase(), _STRING)
+
+
 def _sha2(node: exp.Expr, value_of: Compile) -> Value:
     length = node.args.get("length")
     bits = 256 if length is None else value_of(length).constant
@@ -314,7 +321,7 @@ HANDLERS: dict[type[exp.Expr], Handler] = {
     exp.Ascii: _python(lambda text: ord(text[0]) if text else 0, ("this",), _INT), exp.Chr: _of_chr,
     exp.Space: _space, exp.StartsWith: _test("starts_with"), exp.EndsWith: _test("ends_with"),
     exp.Contains: _test("contains"), exp.MD5: _python(_hash("md5"), ("this",)),
-    exp.SHA: _python(_hash("sha1"), ("this",)), exp.SHA2: _sha2,
+    exp.SHA: _python(_hash("sha1"), ("this",)), exp.SHA2: _sha2, exp.Hex: _hex,
     exp.ToBase64: _python(lambda text: base64.b64encode(text.encode()).decode(), ("this",)),
 }  # fmt: skip
 NAMED: dict[str, Handler] = {
