@@ -89,17 +89,28 @@ def refused(what: str, error: Exception, *, retryable: bool = False, hint: str |
     return RunError(f"{what}: {redact(told)[:300]}", code="LL439", retryable=retryable, hint=hint)
 
 
-def batches_of(cursor: Any, schema: pa.Schema, size: int, close: Callable[[], None]) -> pa.RecordBatchReader:
-    """Rows of a cursor as Arrow, one batch at a time; `close` is called after the last."""
+def batches_of(
+    cursor: Any, schema: pa.Schema, size: int, close: Callable[[], None], errors: type[Exception]
+) -> pa.RecordBatchReader:
+    """Rows of a cursor as Arrow, batch by batch; `close` is called after the last, `errors` are the driver's own."""
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
             while rows := cursor.fetchmany(size):
-                columns = [
-                    pa.array(values, type=t) for values, t in zip(zip(*rows, strict=True), schema.types, strict=True)
-                ]
-                yield pa.record_batch(columns, schema=schema)
+                columns = zip(zip(*rows, strict=True), schema, strict=True)
+                yield pa.record_batch([_array(values, field) for values, field in columns], schema=schema)
+        except errors as error:
+            raise refused("the database stopped in the middle of a query", error, retryable=True) from None
         finally:
             close()
 
     return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _array(values: tuple[Any, ...], field: pa.Field) -> pa.Array:
+    try:
+        return pa.array(values, type=field.type)
+    except (pa.ArrowException, OverflowError):
+        # Arrow's own words quote the value.
+        what = f"column `{field.name}` holds a value that is no {field.type}"
+        raise RunError(what, code="LL439", hint="cast it to a text in a query") from None

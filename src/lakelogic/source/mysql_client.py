@@ -57,7 +57,7 @@ class MysqlClient:
         # This cursor leaves the rows with the server until they are asked for.
         cursor = connection.cursor(self._driver.cursors.SSCursor)
         self._execute(cursor, sql, None)
-        return batches_of(cursor, schema, fetch_size, connection.close)
+        return batches_of(cursor, schema, fetch_size, connection.close, self._driver.Error)
 
     def export_snapshot(self) -> str | None:
         return None

@@ -50,7 +50,7 @@ class SqliteClient:
 
     def stream(self, sql: str, schema: pa.Schema, fetch_size: int) -> pa.RecordBatchReader:
         connection = self._connect()
-        return batches_of(self._execute(connection, sql, ()), schema, fetch_size, connection.close)
+        return batches_of(self._execute(connection, sql, ()), schema, fetch_size, connection.close, sqlite3.Error)
 
     def export_snapshot(self) -> str | None:
         return None
