@@ -82,7 +82,7 @@ def _times(node: exp.Expr, child: exp.Expr) -> int:
     return 2 if isinstance(node, exp.Nullif) else len(node.args["ifs"]) if isinstance(node, exp.Case) else 1
 
 
-def _told_fields(node: exp.Anonymous) -> exp.Expr:
+def _told_fields(node: exp.Expr) -> exp.Expr:
     """Constants stay: some functions of DuckDB take nothing else in their place."""
     apart = {f"a{at}": part for at, part in enumerate(node.expressions) if not isinstance(part, exp.Literal)}
     fields = [exp.PropertyEQ(this=exp.to_identifier(name), expression=part) for name, part in apart.items()]
