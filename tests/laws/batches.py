@@ -9,6 +9,7 @@ import csv
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ KEPT = 8  # batches whose answers of Spark are kept
 ANSWERS = Path(__file__).parents[1] / "data" / "spark_small_contracts.txt"
 REFUSED = "refused"
 _DERIVED = ("whole", "number", "decimal", "text", "boolean", "date", "moment")
+_STEP = re.compile(r"sql SELECT \*, CASE WHEN g = .*", re.DOTALL)
 _HIDDEN = {"_lakelogic_run_id", "_lakelogic_id", "_lakelogic_source"}
 
 
@@ -97,11 +99,27 @@ def outcome(smalls: Sequence[Small], engine: str, folder: Path, *, spark: Any = 
     good, bad = read_rows(str(folder / "out")).rows, read_rows(str(folder / "out_quarantine")).rows
     told = {}
     for number in range(len(smalls)):
-        kept = [_told({name: row[name] for name in (*TYPES, f"x{number}")}) for row in good if row["g"] == number]
+        kept = [
+            _told({**{name: row[name] for name in TYPES}, "x": row[f"x{number}"]}) for row in good if row["g"] == number
+        ]
         # The quarantine has what was read, so that there the number is a text.
-        lost = [_told({n: v for n, v in row.items() if n not in _HIDDEN}) for row in bad if row["g"] == str(number)]
+        lost = [_told(_lost(row, number)) for row in bad if row["g"] == str(number)]
         told[number] = json.dumps([sorted(kept), sorted(lost), failed.get(f"r{number}")], ensure_ascii=False)
     return told
+
+
+def _lost(row: dict[str, Any], number: int) -> dict[str, Any]:
+    """A rejected row without what it says of the contracts beside its own."""
+    own = {f"r{number}": "r", f"Rule failed: g <> {number} OR": "Rule failed:"}
+    shown = {name: value for name, value in row.items() if name not in {*_HIDDEN, "g"}}
+    for name in ("_lakelogic_errors", "_lakelogic_rules"):
+        shown[name] = sorted(_STEP.sub("the step", _replaced(text, own)) for text in row[name])
+    return shown
+
+
+def _replaced(text: str, words: dict[str, str]) -> str:
+    found = next((word for word in words if text == word or text.startswith(f"{word} ")), None)
+    return text if found is None else words[found] + text[len(found) :]
 
 
 def _told(row: dict[str, Any]) -> str:

@@ -62,7 +62,7 @@ def refuse_differences(files: Sequence[tuple[str, Mapping[str, str]]], *, widen:
 
 
 def has_nulls(files: Sequence[ParquetColumns]) -> bool:
-    """Whether a column has no type in some file, as it holds nothing there; Spark, without such a type, reads INT."""
+    """Whether a column has no type in some file, as it holds nothing there; Spark reads an INT."""
     return any("null" in word for file in files for word in file.words.values())
 
 
@@ -78,9 +78,12 @@ def unreadable_files(kind: str, path: str) -> Iterator[None]:
             raise RunError(
                 f"`{path}` cannot be read: {error.strerror or 'no answer'}", code="LL423", retryable=True
             ) from error
-        raise RunError(
-            f"`{path}` is not {kind} file, or a damaged one", code="LL423", hint="write it again, or take it away"
-        ) from error
+        raise damaged(kind, path) from error
+
+
+def damaged(kind: str, path: str) -> RunError:
+    hint = "write it again, or take it away"
+    return RunError(f"`{path}` is not {kind} file, or a damaged one", code="LL423", hint=hint)
 
 
 def words_of(schema: pa.Schema) -> dict[str, str]:

@@ -122,6 +122,22 @@ def test_a_file_that_is_no_parquet_is_named(tmp_path: Path, engine: str, content
     assert "secret" not in str(caught.value)
 
 
+def test_a_file_with_damaged_pages_is_named(tmp_path: Path, engine: str) -> None:
+    rows = pa.table({"id": range(5000), "v": [f"a secret {n * 7919 % 5000}" for n in range(5000)]})
+    (tmp_path / "in").mkdir()
+    for name in ("good", "half"):
+        pq.write_table(rows, tmp_path / "in" / f"{name}.parquet")
+    content = bytearray((tmp_path / "in" / "half.parquet").read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 200] = bytes(each ^ 0x5A for each in content[middle : middle + 200])
+    (tmp_path / "in" / "half.parquet").write_bytes(content)
+    with pytest.raises(
+        LakeLogicError, match=r"LL423 .*half\.parquet` is not a Parquet file, or a damaged one"
+    ) as caught:
+        run(tmp_path, engine)
+    assert "secret" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "tables",
     [

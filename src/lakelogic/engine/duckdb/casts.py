@@ -102,8 +102,8 @@ CAST_MACROS: dict[str, str] = {
     "ll_year_text(v)": "CASE WHEN regexp_matches(v, '^[0-9]{5}|BC') THEN ll_far_text(v) ELSE v END",
     "ll_text(x)": (
         "CASE WHEN typeof(x) IN ('DOUBLE', 'FLOAT') THEN ll_java_number(CAST(x AS VARCHAR))"
-        " WHEN typeof(x) LIKE 'TIMESTAMP WITH%' THEN ll_year_text(regexp_replace(CAST(x AS VARCHAR), '[+]00$', ''))"
-        " WHEN typeof(x) = 'DATE' OR typeof(x) LIKE 'TIMESTAMP%' THEN ll_year_text(CAST(x AS VARCHAR))"
+        " WHEN typeof(x) = 'DATE' OR typeof(x) LIKE 'TIMESTAMP%'"
+        " THEN ll_year_text(regexp_replace(CAST(x AS VARCHAR), '[+]00$', ''))"
         " WHEN typeof(x) LIKE '%]' OR typeof(x) LIKE 'STRUCT%' OR typeof(x) LIKE 'MAP%' OR typeof(x) = 'BLOB'"
         " THEN ll_refuse('a text of a nested or binary value')"
         " ELSE CAST(x AS VARCHAR) END"
@@ -150,6 +150,7 @@ _GIVE_TEXT = {
     "replace", "ll_chr", "ll_lpad", "ll_rpad", "ll_reverse", "ll_split_part", "ll_nothing", "ll_substring_index", "ll_any_substring_index",
     "ll_url_decode", "ll_regex_replace", "ll_regex_extract", "ll_regex_substring", "ll_full_upper", "ll_full_lower", "ll_java_number",
 }  # fmt: skip
+_PLAIN_TYPES = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "BOOLEAN"}
 _NESTED = {exp.DataType.Type.ARRAY, exp.DataType.Type.LIST, exp.DataType.Type.STRUCT, exp.DataType.Type.MAP}
 
 
@@ -164,6 +165,8 @@ def is_text(node: exp.Expr) -> bool:
             return is_text(node.this)
         case exp.Anonymous():
             return node.name.lower() in _GIVE_TEXT
+        case exp.Cast():
+            return bool(node.to.is_type(*exp.DataType.TEXT_TYPES))
         case exp.DPipe() | exp.ConcatWs() | exp.Repeat() | exp.Space():
             return True
         case exp.Coalesce():
@@ -184,7 +187,17 @@ def _are_texts(parts: Sequence[exp.Expr]) -> bool:
 
 
 def to_text(node: exp.Expr) -> exp.Expr:
-    return node if is_text(node) else exp.Anonymous(this="ll_text", expressions=[node])
+    if is_text(node):
+        return node
+    if _is_plain(node):
+        return exp.cast(node, "text", copy=False)
+    return exp.Anonymous(this="ll_text", expressions=[node])
+
+
+def _is_plain(node: exp.Expr) -> bool:
+    """Columns that DuckDB writes as Spark does: a thousand macros of all types take seconds to bind."""
+    known = str(node.meta.get("duckdb_type", "")) if isinstance(node, exp.Column) else ""
+    return known in _PLAIN_TYPES or known.startswith("DECIMAL")
 
 
 def cast_to(value: exp.Expr, wanted: exp.DataType) -> exp.Expr:
@@ -196,9 +209,9 @@ def cast_to(value: exp.Expr, wanted: exp.DataType) -> exp.Expr:
     macro = _decimal(wanted) if wanted.this == exp.DataType.Type.DECIMAL else _MACRO_OF.get(wanted.this)
     if macro is None or (macro == "ll_text" and wanted.expressions):
         raise CapabilityError(f"the DuckDB engine cannot cast to `{wanted.sql('databricks')}` the way Spark does")
+    if macro == "ll_text":
+        return to_text(value)
     if is_text(value):
-        if macro == "ll_text":
-            return value
         macro = macro.replace("ll_cast_", "ll_from_text_")
     return exp.Anonymous(this=macro, expressions=[value])
 

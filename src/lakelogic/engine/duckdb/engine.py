@@ -23,6 +23,7 @@ from lakelogic.engine.duckdb.row_work import read_rows, write_rows
 from lakelogic.engine.duckdb.session import Session
 from lakelogic.engine.duckdb.stage import observe, run_stage
 from lakelogic.engine.duckdb.types import quote, to_columns
+from lakelogic.engine.local.damage import damage_named
 from lakelogic.engine.protocol import KeptLink, ReadSpec, StageInput
 from lakelogic.engine.registry import EngineOptions
 from lakelogic.plan.dataset_rules import one_row
@@ -73,7 +74,7 @@ class DuckDbEngine:
         return find_plan_refusals(plan)
 
     def stage(self, stage: Stage, source: StageInput, links: Sequence[LinkRead], *, root: str, folder: str) -> Staged:
-        with self._call("staging rows") as relations:
+        with damage_named(source), self._call("staging rows") as relations:
             return run_stage(relations, stage, source, links, (root, folder))
 
     def write_quarantine(

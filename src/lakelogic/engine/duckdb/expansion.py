@@ -7,6 +7,7 @@ of one value, and the macro is told the fields.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -35,8 +36,7 @@ class _Size:
 
 def bounded(tree: exp.Expr) -> exp.Expr:
     """The same query with calls that would not grow beyond measure."""
-    made, _ = _bounded(tree)
-    return made
+    return _bounded(tree)[0]
 
 
 def written_out(tree: exp.Expr) -> int:
@@ -44,22 +44,35 @@ def written_out(tree: exp.Expr) -> int:
     return _bounded(tree.copy())[1]
 
 
-def _bounded(node: exp.Expr) -> tuple[exp.Expr, int]:
+def _bounded(tree: exp.Expr) -> tuple[exp.Expr, int]:
+    """A tree of a thousand columns is as deep: no function of Python could go down there by calling itself."""
     sizes: dict[int, int] = {}
-    for child in list(node.iter_expressions()):
-        fresh, size = _bounded(child)
-        if fresh is not child:
-            child.replace(fresh)
-        sizes[id(fresh)] = size * _times(node, fresh)
-    if not isinstance(node, exp.Anonymous) or (macro := _macro(node.name.lower())) is None:
-        return node, 1 + sum(sizes.values())
+    for node in reversed(list(tree.walk())):  # what is inside first
+        size, grows = _grown(node, sizes)
+        if not grows:
+            sizes[id(node)] = size
+            continue
+        made, inside = _told_fields(node.copy()), sum(sizes[id(part)] for part in node.expressions)
+        sizes[id(made)] = inside + size
+        if node is tree:
+            tree = made
+        else:
+            node.replace(made)
+    return tree, sizes[id(tree)]
+
+
+def _grown(node: exp.Expr, sizes: Mapping[int, int]) -> tuple[int, bool]:
+    """The nodes of an expression; where it grows too much, those of the macro that is told fields."""
+    macro = _macro(node.name.lower()) if isinstance(node, exp.Anonymous) else None
+    if macro is None:
+        return 1 + sum(sizes[id(child)] * _times(node, child) for child in node.iter_expressions()), False
     names, body = macro
     given = [sizes[id(argument)] for argument in node.expressions]
     size = body.nodes + sum(body.uses[name] * each for name, each in zip(names, given, strict=False))
     grows = max(body.uses.values(), default=0) > 1 and max(given, default=0) > _COLUMN
     if size <= MOST_NODES or not grows or node.name in WAITING:
-        return node, size
-    return _told_fields(node), body.nodes + body.uses.total() * _COLUMN + sum(given)
+        return size, False
+    return body.nodes + body.uses.total() * _COLUMN, True
 
 
 def _times(node: exp.Expr, child: exp.Expr) -> int:
@@ -69,7 +82,7 @@ def _times(node: exp.Expr, child: exp.Expr) -> int:
     return 2 if isinstance(node, exp.Nullif) else len(node.args["ifs"]) if isinstance(node, exp.Case) else 1
 
 
-def _told_fields(node: exp.Anonymous) -> exp.Expr:
+def _told_fields(node: exp.Expr) -> exp.Expr:
     """Constants stay: some functions of DuckDB take nothing else in their place."""
     apart = {f"a{at}": part for at, part in enumerate(node.expressions) if not isinstance(part, exp.Literal)}
     fields = [exp.PropertyEQ(this=exp.to_identifier(name), expression=part) for name, part in apart.items()]

@@ -13,6 +13,7 @@ from sqlglot import exp
 from lakelogic.core.errors import CapabilityError
 from lakelogic.core.keys import MaskKeys
 from lakelogic.core.slices import Slice
+from lakelogic.engine.local.damage import damage_named
 from lakelogic.engine.local.masking import mask_calls
 from lakelogic.engine.polars.failures import translated
 from lakelogic.engine.polars.files import read_rejected, read_staged, write_files
@@ -74,7 +75,7 @@ class PolarsEngine:
         return find_plan_refusals(plan, self._links, self._masks)
 
     def stage(self, stage: Stage, source: StageInput, links: Sequence[LinkRead], *, root: str, folder: str) -> Staged:
-        with self._call("staging rows") as relations:
+        with damage_named(source), self._call("staging rows") as relations:
             return run_stage(relations, stage, source, links, (root, folder))
 
     def write_quarantine(

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from lakelogic.core.errors import CapabilityError, RunError
 from lakelogic.core.jvm import jvm_errors
+from lakelogic.engine.file_columns import damaged
 from lakelogic.engine.spark.quiet import quiet_errors
 
 # Messages of these name columns, tables and paths only; all others may quote a row's values.
 _SAFE = (AnalysisException, ParseException)
+_READ_FILE = re.compile(r"FAILED_READ_FILE\.NO_HINT\] Encountered error while reading file (\S+?)\.\s")
+_KINDS = {"parquet": "a Parquet", "orc": "an ORC", "avro": "an Avro"}
 _KAFKA_HINT = (
     "run `lakelogic setup --with kafka`; a Spark that was started elsewhere needs the package "
     "org.apache.spark:spark-sql-kafka-0-10_2.13 of its own version"
@@ -34,11 +38,17 @@ def translated(doing: str) -> Iterator[None]:
     except PySparkException as error:
         raise _translate(error, doing) from error
     except jvm_errors() as error:
+        file = _damaged_file(error)
+        if file is not None:
+            raise file from error
         raise RunError(f"Spark failed while {doing}: {_java_class(error)}", code="LL487") from error
 
 
 def _translate(error: PySparkException, doing: str) -> RunError | CapabilityError:
     condition = error.getCondition() or type(error).__name__
+    file = _damaged_file(error)
+    if file is not None:
+        return file
     if "find data source: delta" in str(error).lower():
         return CapabilityError("this Spark cannot read or write Delta: its package is missing", hint=_DELTA_HINT)
     if "find data source: avro" in str(error).lower():
@@ -48,6 +58,17 @@ def _translate(error: PySparkException, doing: str) -> RunError | CapabilityErro
     if isinstance(error, _SAFE):
         return RunError(f"Spark refused {doing}: {_first_sentence(error)}", code="LL421")
     return RunError(f"Spark failed while {doing}: {condition}", code="LL487")
+
+
+def _damaged_file(error: Exception) -> RunError | None:
+    """Spark says which file it was reading, somewhere in the causes of what it raises."""
+    found = _READ_FILE.search(str(error))
+    if found is None:
+        return None
+    if not found[1].startswith("file:"):
+        return RunError(f"`{found[1]}` cannot be read", code="LL423", retryable=True)
+    path = unquote(found[1].removeprefix("file:").replace("///", "/", 1))
+    return damaged(_KINDS.get(path.rsplit(".", 1)[-1], "a readable"), path)
 
 
 def _first_sentence(error: PySparkException) -> str:

@@ -14,6 +14,7 @@ from lakelogic.core.errors import PlanError, RunError
 from lakelogic.core.jvm import jvm_errors
 from lakelogic.core.slices import DatabaseSlice, FileSlice, FrameSlice, Slice, TableSlice, TopicSlice
 from lakelogic.engine.file_columns import read_columns
+from lakelogic.engine.local.orc_files import open_orc
 from lakelogic.engine.options import parse_csv_options, parse_encoding, parse_options
 from lakelogic.engine.protocol import ReadSpec
 from lakelogic.engine.spark.lines import Source, read_text, union
@@ -72,13 +73,16 @@ def inspect_source(spark: SparkSession, spec: ReadSpec, slice_: Slice) -> Source
 
 @contextmanager
 def _files_named(spec: ReadSpec, slice_: Slice) -> Iterator[None]:
-    """Say which Parquet file it is that Spark cannot read; its own error is a class of Java."""
+    """Say which file it is that Spark cannot read; its own error is a class of Java."""
     try:
         yield
     except jvm_errors(PySparkException):
         paths = [file.path for file in slice_.files] if isinstance(slice_, FileSlice) else []
-        if spec.format == "parquet" and all(local_path(path) is not None for path in paths):
-            read_columns(paths, widen=False)
+        if all(local_path(path) is not None for path in paths):
+            if spec.format == "parquet":
+                read_columns(paths, widen=False)
+            elif spec.format == "orc":
+                open_orc(paths)
         raise
 
 
