@@ -189,9 +189,7 @@ def _safe_form(node: exp.Expr) -> tuple[exp.Expr | None, list[exp.Expr]]:
         case exp.Mod() | exp.IntDiv():
             if _is_nonzero(node.expression):
                 return None, []
-            divisor = exp.Nullif(this=node.expression.unnest().copy(), expression=number(0))
-            safe = type(node)(this=node.this.copy(), expression=divisor)
-            return _typed(exp.paren(safe, copy=False), node), [node.this, node.expression]
+            return _typed(_safe_quotient(node), node), [node.this, node.expression]
         case exp.Neg() if is_whole(node.this.unnest().type):
             return _typed(exp.SafeSubtract(this=number(0), expression=node.this.copy()), node), [node.this]
         case exp.Abs() if is_whole(node.this.type):
@@ -229,6 +227,17 @@ def _safe_arithmetic(node: exp.Expr) -> tuple[exp.Expr | None, list[exp.Expr]]:
         return None, []
     safe = _SAFE_CALLS[type(node)](this=node.this.copy(), expression=node.expression.copy())
     return _typed(safe, node), sides
+
+
+def _safe_quotient(node: exp.Mod | exp.IntDiv) -> exp.Expr:
+    divisor = exp.Nullif(this=node.expression.unnest().copy(), expression=number(0))
+    safe = exp.paren(type(node)(this=node.this.copy(), expression=divisor), copy=False)
+    if isinstance(node, exp.Mod) or node.this.type is None or not node.this.type.is_type("bigint"):
+        return safe
+    # The least number has no counterpart: Spark raises, and has no other form of DIV.
+    by_minus_one = exp.EQ(this=wrap(node.expression.copy()), expression=number(-1))
+    flipped = exp.SafeSubtract(this=number(0), expression=node.this.copy())
+    return case([(by_minus_one, flipped)], safe)
 
 
 def _is_nonzero(node: exp.Expr) -> bool:

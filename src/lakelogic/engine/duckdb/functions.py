@@ -12,9 +12,15 @@ FUNCTION_MACROS: dict[str, str] = {
     "ll_add(a, b)": "TRY(a + b)",
     "ll_subtract(a, b)": "TRY(a - b)",
     "ll_multiply(a, b)": "TRY(a * b)",
-    "ll_modulo(a, b)": "a % nullif(b, 0)",
-    "ll_whole_divide(a, b)": "CAST(trunc(a // nullif(b, 0)) AS BIGINT)",
-    "ll_positive_modulo(a, b)": "((a % nullif(b, 0)) + b) % nullif(b, 0)",
+    # By -1 the remainder is that by 1; DuckDB divides, and the least number of a type has no counterpart.
+    "ll_modulo(a, b)": "a % nullif(CASE WHEN b = -1 THEN -b ELSE b END, 0)",
+    "ll_whole_divide(a, b)": (
+        "CASE WHEN typeof(a) LIKE '%INT' OR typeof(a) = 'INTEGER' THEN TRY(TRY_CAST(a AS BIGINT) // nullif(b, 0))"
+        " ELSE TRY(CAST(trunc(a // nullif(b, 0)) AS BIGINT)) END"
+    ),
+    "ll_positive_modulo(a, b)": (
+        "CASE WHEN ll_modulo(a, b) < 0 AND b > 0 THEN (ll_modulo(a, b) + b) % nullif(b, 0) ELSE ll_modulo(a, b) END"
+    ),
     "ll_ln(x)": "CASE WHEN x > 0 THEN ln(x) END",
     "ll_log(base, x)": "CASE WHEN x > 0 AND base > 0 THEN ln(x) / ln(base) END",
     "ll_log10(x)": "CASE WHEN x > 0 THEN log10(x) END",
