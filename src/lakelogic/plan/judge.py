@@ -12,7 +12,7 @@ from lakelogic.plan.events import spare_deletes
 from lakelogic.plan.expressions import all_of, any_of, column, is_not_null, is_null, negate
 from lakelogic.plan.history import end_failures, needed_columns
 from lakelogic.plan.model import MALFORMED_COLUMN, Check, Phase
-from lakelogic.plan.placement import blank_failures
+from lakelogic.plan.placement import blank_failures, long_failures
 from lakelogic.plan.rules import compile_rule, field_failures, rule_columns
 from lakelogic.plan.stage_builder import keep
 from lakelogic.plan.steps.effects import made_columns
@@ -31,6 +31,7 @@ def judge_rows(bench: Workbench, phase: Phase, *, text: bool) -> None:
     needed = [name for name in needed_columns(contract) if (name in late) == (phase == "post")]
     failures += _columns_are_there(bench, needed)
     failures += blank_failures(bench, needed)
+    failures += long_failures(bench, late, post=phase == "post")
     failures += end_failures(bench, needed)
     for rule in contract.quality.row_rules:
         if _phase_of(rule, bench, late) == phase:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlglot import exp
 
 from lakelogic.contract.contract import Contract
 from lakelogic.plan.checks import Failure
-from lakelogic.plan.expressions import case, cast, column, function, number, text
+from lakelogic.plan.expressions import all_of, case, cast, column, function, number, text
 from lakelogic.plan.history import KEYED
 from lakelogic.plan.model import Column
 from lakelogic.plan.path_columns import NULL_PARTITION
 from lakelogic.plan.stage_builder import Output, keep
 from lakelogic.plan.types import family, is_floating
 from lakelogic.plan.workbench import Workbench
+
+_FOLDER_BYTES = 250  # file systems take names of 255 bytes
+_SURELY_FITS = 60  # bytes, all of them escaped
 
 
 def place_output(found: Column, contract: Contract) -> Output:
@@ -56,3 +59,35 @@ def blank_failures(bench: Workbench, names: Sequence[str]) -> list[Failure]:
             )
         )
     return failures
+
+
+def long_failures(bench: Workbench, late: Collection[str], *, post: bool) -> list[Failure]:
+    """A partition is a folder, and a name that is too long for one would end the run, this one and all after it."""
+    target = bench.contract.materialization
+    failures = []
+    for name in target.partition_by if target is not None else ():
+        found = bench.relation.find(name)
+        if found is None or family(found.type) != "text" or (name in late) != post:
+            continue
+        words = f"{name} fits into the name of a folder"
+        failures.append(
+            bench.builder.book.add(
+                exp.Coalesce(this=_is_long(name), expressions=[exp.false()]),
+                name=words,
+                message=f"Rule failed: {words}",
+                category="validity",
+                kind="key",
+                column=name,
+            )
+        )
+    return failures
+
+
+def _is_long(name: str) -> exp.Expr:
+    """Bytes that may be escaped in a path take three."""
+    size = function("OCTET_LENGTH", column(name))
+    plain = function("LENGTH", function("REGEXP_REPLACE", column(name), text("[^A-Za-z0-9_.-]"), text("")))
+    thrice, twice = (exp.Mul(this=number(n), expression=part) for n, part in ((3, size.copy()), (2, plain)))
+    room = _FOLDER_BYTES - len(name.encode())
+    long = exp.GT(this=exp.paren(exp.Sub(this=thrice, expression=twice), copy=False), expression=number(room))
+    return all_of([exp.GT(this=size, expression=number(_SURELY_FITS)), long])

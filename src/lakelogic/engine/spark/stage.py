@@ -24,6 +24,7 @@ from lakelogic.engine.spark.render import render
 from lakelogic.engine.spark.splits import even_tasks
 from lakelogic.engine.spark.tally import Delivered, Tally, take_delivery, take_tally
 from lakelogic.engine.spark.types import aligned, to_columns
+from lakelogic.engine.spark.words import quote
 from lakelogic.plan.files import Staged, StagedFile
 from lakelogic.plan.model import ACCEPTED, REJECTED, VERDICT_COLUMN, LinkRead, Observation, Segment, Stage
 
@@ -139,6 +140,8 @@ def _read_counts(name: str, rows: int, counted: dict[str, _Counted], delivered: 
 def _write(frame: DataFrame, path: str, partition_by: Sequence[str], options: Mapping[str, str]) -> Delivered:
     # A boolean is cheaper to compare for every row than the two words.
     split = frame.withColumn(VERDICT_COLUMN, sf.col(VERDICT_COLUMN) == sf.lit(REJECTED))
+    # Rejected rows lie together: their partition may be why they are rejected, such as one too long for a folder.
+    split = split.withColumns({name: sf.when(~sf.col(VERDICT_COLUMN), sf.col(quote(name))) for name in partition_by})
     with watch_attempts(frame.sparkSession) as attempts:
         _writer(split).options(**options).partitionBy(VERDICT_COLUMN, *partition_by).parquet(path)
     return take_delivery(split, repeated=attempts.repeated)
