@@ -148,12 +148,17 @@ def _is_answer(run: Run, finished: RunResult, pending: Batch | None) -> bool:
 
 
 def _is_repeat(run: Run, pending: Batch, chosen: Slice) -> bool:
-    """Whether this run would load once more what it has just finished: it is the retry of the one that was killed."""
-    same = chosen == pending.slice and _window_of(pending) == run.context.window
+    """Whether this run would append once more what it has just finished: it is the retry of the one that was killed.
+
+    With any other strategy a second load changes nothing, or is what is wanted: a snapshot of another day.
+    """
+    target = run.contract.materialization
+    appends = target is not None and target.strategy == "append" and run.context.window is None
+    if not appends or chosen != pending.slice or _window_of(pending) is not None:
+        return False
     # Rows that were staged already are those of the contract as it was then.
-    return same and (
-        pending.state != "staged" or make_plan(run.contract, run.context, chosen)[0].fingerprint == pending.fingerprint
-    )
+    now = make_plan(run.contract, run.context, chosen)[0].fingerprint
+    return pending.state != "staged" or now == pending.fingerprint
 
 
 def _run_slice(run: Run, journal: Journal, chosen: Slice, reason: str) -> RunResult:

@@ -141,7 +141,8 @@ def _write(frame: DataFrame, path: str, partition_by: Sequence[str], options: Ma
     # A boolean is cheaper to compare for every row than the two words.
     split = frame.withColumn(VERDICT_COLUMN, sf.col(VERDICT_COLUMN) == sf.lit(REJECTED))
     # Rejected rows lie together: their partition may be why they are rejected, such as one too long for a folder.
-    split = split.withColumns({name: sf.when(~sf.col(VERDICT_COLUMN), sf.col(quote(name))) for name in partition_by})
+    for name in partition_by:
+        split = split.withColumn(name, sf.when(~sf.col(VERDICT_COLUMN), sf.col(quote(name))))
     with watch_attempts(frame.sparkSession) as attempts:
         _writer(split).options(**options).partitionBy(VERDICT_COLUMN, *partition_by).parquet(path)
     return take_delivery(split, repeated=attempts.repeated)
