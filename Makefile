@@ -64,7 +64,7 @@ templates: $(VENV)/.installed  ## Run the templates of Airflow, Dagster and Pref
 
 laws: export LAKELOGIC_LAW_EXAMPLES ?= 400
 laws: setup  ## Only the laws: ledger, rules and commit protocol under random input and kills
-	@$(PYTEST) tests/laws tests/faults
+	@$(PYTEST) -n $(WORKERS) --dist worksteal tests/laws tests/faults
 
 connect: setup  ## Run the cases of tests/cases with a Spark Connect server as their Spark
 	@$(BIN)/python -m tests.servers.connect pytest tests/cases -k spark
