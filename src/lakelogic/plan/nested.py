@@ -15,6 +15,8 @@ from lakelogic.plan.types import string_type
 
 # An engine gives, for a text and a type: the text as a JSON value of that shape, NULL where it is none of it.
 PARTS = "LAKELOGIC_JSON_PARTS"
+# And for a value and a lambda: what the lambda makes of the value, which is computed once.
+WITH = "LAKELOGIC_WITH"
 _ARRAYS = {exp.DataType.Type.ARRAY, exp.DataType.Type.LIST}
 
 
@@ -32,9 +34,15 @@ def from_text(raw: exp.Expr, wanted: exp.DataType, leaf: Leaf) -> exp.Expr:
     parts = function(PARTS, raw, text(texts.sql("databricks")))
     name = _name(0)
     body = from_parts(column(name), texts, wanted, leaf, depth=1)
-    # A lambda over one item gives the parts a name: written out in place, the text would be parsed for each of them.
-    made = exp.Transform(this=exp.Array(expressions=[parts]), expression=_lambda(name, body))
-    return function("GET", made, exp.Literal.number(0))
+    # The parts get a name: written out in place, the text would be parsed for each of them.
+    return function(WITH, parts, _lambda(name, body))
+
+
+def over_one_item(node: exp.Expr) -> exp.Expr:
+    """The same for engines that can name a value only as the item of an array."""
+    value, made = node.expressions
+    listed = exp.Transform(this=exp.Array(expressions=[value.copy()]), expression=made.copy())
+    return function("GET", listed, exp.Literal.number(0))
 
 
 def from_parts(value: exp.Expr, have: exp.DataType, wanted: exp.DataType, leaf: Leaf, depth: int = 0) -> exp.Expr:

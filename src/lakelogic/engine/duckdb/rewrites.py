@@ -28,7 +28,7 @@ from lakelogic.engine.duckdb.regex import (
 )
 from lakelogic.engine.local.failures import STOPPED
 from lakelogic.plan.model import DECRYPT_FUNCTION, ENCRYPT_FUNCTION, ENCRYPT_SAME_FUNCTION, HMAC_FUNCTION, SURE_FUNCTION
-from lakelogic.plan.nested import PARTS
+from lakelogic.plan.nested import PARTS, WITH, over_one_item
 
 _SPREADS = ("regr_sxx", "regr_syy")
 
@@ -88,6 +88,11 @@ def _get(node: exp.Expr) -> exp.Expr:
     base, index = node.expressions
     after = exp.paren(exp.Add(this=exp.paren(index, copy=False), expression=exp.Literal.number(1)), copy=False)
     return exp.Bracket(this=base, expressions=[after], offset=1)
+
+
+def _named_value(node: exp.Expr) -> exp.Expr:
+    listed = over_one_item(node)
+    return exp.Bracket(this=listed.expressions[0], expressions=[exp.Literal.number(1)], offset=1)
 
 
 def _json_parts(node: exp.Expr) -> exp.Expr:
@@ -291,6 +296,7 @@ NAMED: dict[str, Rewrite] = {
     "FORALL": _array_test("ll_forall"),
     "GET": _get,
     PARTS: _json_parts,
+    WITH: _named_value,
     "MAP_FROM_ARRAYS": lambda node: call("map", *node.expressions),
     "ISNULL": lambda node: exp.paren(exp.Is(this=node.expressions[0], expression=exp.null()), copy=False),
     "ISNOTNULL": lambda node: exp.Not(this=exp.paren(exp.Is(this=node.expressions[0], expression=exp.null()), copy=False)),

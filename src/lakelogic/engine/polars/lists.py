@@ -13,6 +13,7 @@ from lakelogic.engine.polars.logic import unified
 from lakelogic.engine.polars.texts import constant_text, whole_of
 from lakelogic.engine.polars.types import Type, is_floating, is_null
 from lakelogic.engine.polars.values import Compile, Handler, Value, call, call_all, null, refused
+from lakelogic.plan.nested import WITH
 
 _INT, _BOOLEAN = pl.Int32(), pl.Boolean()
 ITEM = "\0item"
@@ -271,6 +272,17 @@ def each_item(value: Value, made: Value) -> Value:
     return Value(pl.map_batches(inputs, run, return_dtype=gives, is_elementwise=True), gives)
 
 
+def _with(node: exp.Expr, value_of: Compile) -> Value:
+    """A value that an expression uses many times, computed once."""
+    value, function = value_of(node.expressions[0]), node.expressions[1]
+    made = value_of.with_names({function.expressions[0].name: Value(pl.col(ITEM), value.type)})(function.this)
+
+    def run(series: pl.Series) -> pl.Series:
+        return series.alias(ITEM).to_frame().select(made.expr.cast(made.type).alias(_MADE)).to_series()
+
+    return Value(value.expr.map_batches(run, return_dtype=made.type, is_elementwise=True), made.type)
+
+
 def _transform(node: exp.Expr, value_of: Compile) -> Value:
     return _arguments(node, value_of)[1]
 
@@ -312,5 +324,5 @@ HANDLERS: dict[type[exp.Expr], Handler] = {
     exp.StructExtract: lambda node, value_of: field_of(value_of(node.this), node.expression.name, node),
 }  # fmt: skip
 NAMED: dict[str, Handler] = {
-    "ARRAY_UNION": _two_lists(_union), "CARDINALITY": _size, "FORALL": _any_all(False), "GET": _get,
+    "ARRAY_UNION": _two_lists(_union), "CARDINALITY": _size, "FORALL": _any_all(False), "GET": _get, WITH: _with,
 }  # fmt: skip

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from lakelogic.engine.spark.groups import ask_by_outputs
 from lakelogic.engine.spark.json_text import json_parts
-from lakelogic.plan.nested import PARTS
+from lakelogic.plan.nested import PARTS, WITH, over_one_item
 
 _Tree = TypeVar("_Tree", bound=exp.Expr)
 
@@ -24,7 +24,7 @@ def render(tree: exp.Expr) -> str:
     if tree.find(exp.DateDiff, exp.ParseJSON) is not None:
         tree = tree.transform(_whole_days).transform(_parsed_json)
     if any(node.name == PARTS for node in tree.find_all(exp.Anonymous)):
-        tree = tree.transform(_json_parts)
+        tree = tree.transform(_named_value).transform(_json_parts)
     if tree.find(exp.Qualify, exp.Group) is not None:
         tree = ask_by_outputs(tree.copy())
     # `comments=False`: an author's comment may hold `*/` or a hint that Spark would obey.
@@ -43,6 +43,10 @@ def _whole_days(node: exp.Expr) -> exp.Expr:
 def _parsed_json(node: exp.Expr) -> exp.Expr:
     """sqlglot leaves the call out, as if Spark had no variants."""
     return exp.Anonymous(this="PARSE_JSON", expressions=[node.this]) if isinstance(node, exp.ParseJSON) else node
+
+
+def _named_value(node: exp.Expr) -> exp.Expr:
+    return over_one_item(node) if isinstance(node, exp.Anonymous) and node.name == WITH else node
 
 
 def _json_parts(node: exp.Expr) -> exp.Expr:
