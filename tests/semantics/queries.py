@@ -25,8 +25,6 @@ from lakelogic.engine.duckdb.failures import translated as duckdb_errors
 from lakelogic.engine.duckdb.refusals import find_tree_refusals
 from lakelogic.engine.duckdb.relations import open_relations as open_duckdb
 from lakelogic.engine.duckdb.session import Session
-from lakelogic.engine.polars.failures import translated as polars_errors
-from lakelogic.engine.polars.relations import aligned, open_relations, rows_of, settled
 from lakelogic.plan.model import Column, Segment
 from lakelogic.plan.relation import Relation
 from lakelogic.plan.stage_builder import StageBuilder
@@ -171,6 +169,9 @@ def _with_duckdb(segments: Sequence[Segment], given: Mapping[str, pa.Table]) -> 
 
 def _with_polars(segments: Sequence[Segment], given: Mapping[str, pa.Table]) -> pa.Table:
     import polars as pl
+
+    from lakelogic.engine.polars.failures import translated as polars_errors
+    from lakelogic.engine.polars.relations import aligned, open_relations, rows_of, settled
 
     with polars_errors("staging rows"), open_relations({}) as relations:
         for name, table in given.items():
