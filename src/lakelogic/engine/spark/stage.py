@@ -18,6 +18,7 @@ from lakelogic.engine.spark.files import join_path, list_written, plain_folder, 
 from lakelogic.engine.spark.instants import by_reference
 from lakelogic.engine.spark.lines import Source
 from lakelogic.engine.spark.masking import apply_masking
+from lakelogic.engine.spark.optimizing import without_constraints
 from lakelogic.engine.spark.reader import read_link, read_source
 from lakelogic.engine.spark.relations import Relations
 from lakelogic.engine.spark.render import render
@@ -56,7 +57,7 @@ def run_stage(
     last, counted, observed = _run_segments(relations, stage, keys)
     last = aligned(last, stage.output)
     constants = find_constants(stage, source)
-    with even_tasks(relations.spark, _input_bytes(source)):
+    with even_tasks(relations.spark, _input_bytes(source)), without_constraints(relations.spark):
         delivered = _write(last, join_path(*place), stage.partition_by, statistics_off(constants))
     rows, skipped = read.count(delivered)
     accepted = _list_verdict(place, ACCEPTED)
